@@ -103,6 +103,7 @@ env::Environment Agent::inherited() const {
         env::make_script(environment, job_.slurm);
     } else {
         env::scrub(environment);
+        environment.insert(job_.slurm.begin(), job_.slurm.end());
     }
     return environment;
 }

@@ -98,7 +98,8 @@ struct Launch {
     std::vector<Program> programs;
     std::string directory;
     Role role = Role::ranks;
-    std::map<std::string, std::string> slurm;        // for a script: Slurm's variables of the job
+    // Slurm's variables: for a script all, for ranks those that the agent's step may lack.
+    std::map<std::string, std::string> slurm;
     std::map<std::string, std::string> environment;  // added to the agent's own, for this node
     std::string interface;       // for the ranks; empty: the one that reaches the root
     std::string parent_address;  // the parent in the tree; empty: the root

@@ -80,6 +80,11 @@ bool is_of_job(const std::string& name);
 // step, they come from the variables that describe the job.
 Environment slurm_of_job(const Environment& environment);
 
+// The variables of Slurm and of srun that a task of srun inherits from the process that starts
+// srun, such as SLURM_CPUS_PER_TASK. For ranks: their agents are tasks of a step of one task per
+// node, and inherit none of these (srun_environment).
+Environment slurm_of_caller(Environment environment);
+
 // For a script that starts ranks itself. Slurm's variables become the job's, as slurm_of_job
 // returns them. Nothing marks the script as a rank. The user's settings for mpirun, mpiexec and
 // srun are kept.

@@ -35,6 +35,12 @@ Environment slurm_of_job(const Environment& environment) {
     return slurm;
 }
 
+Environment slurm_of_caller(Environment environment) {
+    scrub(environment);
+    std::erase_if(environment, [](const auto& entry) { return !is_slurms(entry.first); });
+    return environment;
+}
+
 void add_slurm(Environment& environment, const Place& place) {
     if (!environment.contains("SLURM_JOB_ID")) return;
     const std::string size = std::to_string(place.size);

@@ -201,6 +201,8 @@ Launch Coordinator::launch_for(int node, const Work& work) const {
     if (again && !work.of_retries.empty())
         launch.environment.insert(work.of_retries[node].begin(), work.of_retries[node].end());
     launch.interface = session_.interface;
+    if (work.role == Role::ranks && !session_.allocation.local)
+        launch.slurm = env::slurm_of_caller(environment_of_job(session_.allocation));
     if (work.map.size() == 1 && work.map.local_size(node) == 1) add_slurm(launch);
     add_attempt(launch.environment);
     if (!session_.horovod.empty()) launch.environment[env::kHorovod] = session_.horovod;

@@ -92,15 +92,13 @@ sys::Result<std::vector<std::string>> srun_command(const Allocation& allocation,
     return command;
 }
 
-env::Environment environment_for(const Allocation& allocation) {
-    env::Environment environment = env::current();
-    if (allocation.component) {
-        environment = of_component(std::move(environment), *allocation.component);
-    }
-    return srun_environment(std::move(environment));
-}
-
 }  // namespace
+
+env::Environment environment_of_job(const Allocation& allocation) {
+    env::Environment environment = env::current();
+    if (!allocation.component) return environment;
+    return of_component(std::move(environment), *allocation.component);
+}
 
 env::Environment srun_environment(env::Environment environment) {
     std::erase_if(environment, [](const auto& entry) {
@@ -116,7 +114,8 @@ sys::Result<std::vector<Starter>> start_agents(const Allocation& allocation, Boo
     if (!allocation.local) {
         const auto command = srun_command(allocation, "--agent");
         if (!command) return command.error();
-        auto srun = start(*command, environment_for(allocation), encode(bootstrap));
+        auto srun =
+            start(*command, srun_environment(environment_of_job(allocation)), encode(bootstrap));
         if (!srun) return srun.error();
         srun->name = "srun";
         starters.push_back(std::move(*srun));
@@ -136,7 +135,7 @@ sys::Result<std::vector<Starter>> start_agents(const Allocation& allocation, Boo
 void sweep_nodes(const Allocation& allocation) {
     const auto command = srun_command(allocation, "--sweep");
     if (!command) return;
-    auto srun = start(*command, environment_for(allocation), {});
+    auto srun = start(*command, srun_environment(environment_of_job(allocation)), {});
     if (!srun) return;
     const auto deadline = std::chrono::steady_clock::now() + kSweep;
     while (::waitpid(srun->pid, nullptr, WNOHANG) == 0) {

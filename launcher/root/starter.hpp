@@ -28,6 +28,9 @@ sys::Result<std::vector<Starter>> start_agents(const Allocation& allocation, Boo
 // Removes leftovers of killed agents from the nodes that answer in time.
 void sweep_nodes(const Allocation& allocation);
 
+// The environment of this process; in a heterogeneous job, reduced to the allocation's component.
+env::Environment environment_of_job(const Allocation& allocation);
+
 // The environment for srun, without variables that srun would take for options and that the user
 // meant for the job's own steps.
 env::Environment srun_environment(env::Environment environment);

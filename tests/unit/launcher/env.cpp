@@ -391,4 +391,19 @@ BOOST_AUTO_TEST_CASE(options_of_the_users_own_steps_do_not_reach_our_srun) {
     }
 }
 
+BOOST_AUTO_TEST_CASE(ranks_get_what_srun_would_pass_on) {
+    const env::Environment slurm =
+        env::slurm_of_caller({{"HOME", "/root"},
+                              {"SLURM_CPUS_PER_TASK", "2"},
+                              {"SRUN_CPUS_PER_TASK", "2"},
+                              {"SLURM_CPU_BIND", "none"},
+                              {"SLURM_PMIX_MAPPING_SERV", "x"},
+                              {"SLURM_NTASKS", "3"},
+                              {"SLURM_STEP_NUM_TASKS", "9"},
+                              {"BATCHAI_OF_LAUNCH", R"({"SLURM_STEP_NUM_TASKS":"9"})"}});
+    const env::Environment expected{
+        {"SLURM_CPUS_PER_TASK", "2"}, {"SRUN_CPUS_PER_TASK", "2"}, {"SLURM_NTASKS", "3"}};
+    BOOST_TEST((slurm == expected));
+}
+
 BOOST_AUTO_TEST_SUITE_END()
