@@ -70,7 +70,8 @@ sys::Result<std::string> choose_restart_directory(const Options& options,
     const auto directory = current_directory();
     if (!directory) return directory.error();
     std::string command = *directory + '\0' + options.job_file;
-    for (const std::string& word : options.command) command += '\0' + word;
+    for (const Program& program : options.programs)
+        for (const std::string& word : program.argv) command += '\0' + word;
     return restart_directory(
         allocation, record.empty() ? *directory + "/batchai-restart." : record + "/restart.",
         command, settings_digest(options.arguments, environment));
@@ -125,9 +126,8 @@ int run_command(const Options& options) {
         }
         Work work;
         work.map = *map;
-        work.programs.emplace_back();
-        work.programs.front().ranks = map->size();
-        work.programs.front().argv = options.command;
+        work.programs = options.programs;
+        if (work.programs.size() == 1) work.programs.front().ranks = map->size();
         auto directory = current_directory();
         if (!directory) return directory.error();
         work.directory = *std::move(directory);

@@ -39,4 +39,30 @@ std::string shell_quoted(const std::string& word) {
     return quoted + "'";
 }
 
+Result<std::vector<std::string>> shell_words(const std::string& line) {
+    std::vector<std::string> words;
+    bool in_word = false;
+    char quote = 0;
+    for (std::size_t i = 0; i < line.size(); ++i) {
+        char c = line[i];
+        if (quote == 0 && (c == ' ' || c == '\t')) {
+            in_word = false;
+            continue;
+        }
+        if (!in_word) words.emplace_back();
+        in_word = true;
+        if (c == quote || (quote == 0 && (c == '\'' || c == '"'))) {
+            quote = quote == 0 ? c : '\0';
+            continue;
+        }
+        const bool escapes =
+            c == '\\' && quote != '\'' && i + 1 < line.size() &&
+            (quote == 0 || line[i + 1] == '"' || line[i + 1] == '\\' || line[i + 1] == '$');
+        if (escapes) c = line[++i];
+        words.back() += c;
+    }
+    if (quote != 0) return Error{std::string("a quote is not closed: ") + quote};
+    return words;
+}
+
 }  // namespace batchai::sys

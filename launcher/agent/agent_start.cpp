@@ -136,6 +136,7 @@ void Agent::start_ranks() {
     const std::vector<int> ranks = job_.map.ranks_on(node);
     pmix::JobInfo info{job_.nspace,
                        job_.map,
+                       job_.programs,
                        node,
                        job_.directory,
                        fmt::format("{}", fmt::join(job_.programs.front().argv, " ")),
@@ -191,8 +192,9 @@ std::vector<std::string> Agent::command_of(const Program& program) const {
 
 sys::Result<SpawnRequest> Agent::request_for(int rank) {
     SpawnRequest request;
-    request.argv = command_of(*program_of(job_.programs, rank).program);
-    request.directory = job_.directory;
+    const Program& program = *program_of(job_.programs, rank).program;
+    request.argv = command_of(program);
+    request.directory = program.directory.empty() ? job_.directory : program.directory;
     request.with_input = rank == 0;
     if (!cpus_.empty()) request.cpus = cpus_[job_.map.local_rank(rank)];
     env::Environment users = inherited();
@@ -204,6 +206,7 @@ sys::Result<SpawnRequest> Agent::request_for(int rank) {
         watch_->offer(rank, request.environment);
     }
     users.insert(job_.environment.begin(), job_.environment.end());
+    users.insert(program.environment.begin(), program.environment.end());
     env::note_new_as_ours(request.environment, users);
     return request;
 }

@@ -12,11 +12,13 @@
 namespace batchai::launcher {
 
 InProgram program_of(const std::vector<Program>& programs, int rank) {
+    int number = 0;
     for (const Program& program : programs) {
-        if (rank < program.ranks) return {&program, rank};
+        if (rank < program.ranks) return {&program, rank, number};
         rank -= program.ranks;
+        ++number;
     }
-    return {&programs.back(), 0};
+    return {&programs.back(), 0, number - 1};
 }
 
 bool names_hosts(const std::vector<Program>& programs) {
@@ -97,8 +99,9 @@ std::string error_file(const std::vector<Program>& programs, int rank) {
 
 void add_variables(env::Environment& environment, const std::vector<Program>& programs, int rank,
                    const Meeting& meeting) {
-    env::Environment own;
-    for (const auto& [name, value] : program_of(programs, rank).program->variables) {
+    const Program& program = *program_of(programs, rank).program;
+    env::Environment own = program.environment;
+    for (const auto& [name, value] : program.variables) {
         own[name] = job::expand(fill_in(value, programs, rank, meeting), environment);
     }
     for (const auto& [name, value] : own) environment[name] = value;

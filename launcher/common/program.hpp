@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Program: the command of a group of ranks. A command line has one program. A job file has one for
-// each process group of its toolkit. Ranks are numbered program by program.
+// Program: the command of a group of ranks. A command line has one program, or several with ":"
+// between. A job file has one for each process group of its toolkit. Ranks are numbered program by
+// program.
 #pragma once
 
 #include <map>
@@ -23,9 +24,13 @@ struct Program {
     bool serves = false;
     std::map<std::string, std::string> variables;
     std::string output;  // "DIR/{stream}-{index}.txt"; empty: its output goes to the root
+    // From a command line.
+    std::map<std::string, std::string> environment = {};  // --env, as it is
+    std::string directory = {};                           // --wdir, absolute; empty: the job's
     template <class A>
     void fields(A& a) {
-        a(ranks, argv, name, first_index, is_mpi, serves, variables, output);
+        a(ranks, argv, name, first_index, is_mpi, serves, variables, output, environment,
+          directory);
     }
 };
 
@@ -33,6 +38,7 @@ struct Program {
 struct InProgram {
     const Program* program = nullptr;
     int place = 0;
+    int number = 0;  // of the program, from 0
 };
 // rank must be a rank of these programs.
 InProgram program_of(const std::vector<Program>& programs, int rank);
@@ -53,7 +59,7 @@ std::string fill_in(std::string_view text, const std::vector<Program>& programs,
 // The name of the file that gets a rank's standard error, such as "stderr-wk-0.txt"; empty: the
 // root gets it.
 std::string error_file(const std::vector<Program>& programs, int rank);
-// Adds the variables of the rank's program. They replace variables of the job.
+// Adds the variables and the environment of the rank's program. They replace variables of the job.
 void add_variables(env::Environment& environment, const std::vector<Program>& programs, int rank,
                    const Meeting& meeting);
 

@@ -126,8 +126,9 @@ void add_rank(InfoList& info, const JobInfo& job, int node, int rank,
     InfoList proc;
     proc.add_rank(PMIX_RANK, rank);  // must come first
     proc.add_rank(PMIX_GLOBAL_RANK, rank);
-    proc.add_rank(PMIX_APP_RANK, rank);
-    proc.add(PMIX_APPNUM, std::uint32_t{0});
+    const InProgram own = program_of(job.programs, rank);
+    proc.add_rank(PMIX_APP_RANK, own.place);
+    proc.add(PMIX_APPNUM, static_cast<std::uint32_t>(own.number));
     proc.add(PMIX_LOCAL_RANK, static_cast<std::uint16_t>(local));
     proc.add(PMIX_NODE_RANK, static_cast<std::uint16_t>(local));
     proc.add(PMIX_NODEID, static_cast<std::uint32_t>(node));
@@ -189,7 +190,7 @@ sys::Result<void> Server::register_job(const JobInfo& job) {
     list.add(PMIX_UNIV_SIZE, size);
     list.add(PMIX_MAX_PROCS, size);
     list.add(PMIX_APP_SIZE, size);
-    list.add(PMIX_JOB_NUM_APPS, std::uint32_t{1});
+    list.add(PMIX_JOB_NUM_APPS, static_cast<std::uint32_t>(job.programs.size()));
     list.add(PMIX_NUM_NODES, static_cast<std::uint32_t>(map.used_nodes()));
     list.add(PMIX_LOCAL_SIZE, local);
     list.add(PMIX_NODE_SIZE, local);

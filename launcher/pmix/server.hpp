@@ -18,6 +18,7 @@
 #include <string>
 
 #include "launcher/common/map.hpp"
+#include "launcher/common/program.hpp"
 #include "launcher/pmix/box.hpp"
 #include "launcher/pmix/host.hpp"
 #include "sys/result.hpp"
@@ -38,6 +39,7 @@ struct ServerOptions {
 struct JobInfo {
     std::string nspace;
     RankMap map;
+    std::vector<Program> programs;  // whose ranks are those of the map
     int node = 0;
     std::string directory;             // the ranks' working directory
     std::string command;               // informational

@@ -8,14 +8,21 @@
 #include <cctype>
 #include <cstdlib>
 #include <filesystem>
+#include <iterator>
+#include <sstream>
 #include <string_view>
 
 #include "launcher/common/exit_code.hpp"
 #include "launcher/common/say.hpp"
 #include "launcher/common/signals.hpp"
+#include "sys/file.hpp"
+#include "sys/shell.hpp"
+#include "sys/text.hpp"
 
 namespace batchai::launcher {
 namespace {
+
+constexpr int kMostRanks = 1 << 20;
 
 // Values as the user has written them, before they are converted to those of Options.
 struct Words {
@@ -23,11 +30,22 @@ struct Words {
     int local = 0;
     std::string map, bind = "core", visibility = "all", end_on;
     bool label = false, collapse = false, dry_run = false, json = false;
+    std::string configuration;  // --configfile
+};
+
+// The options of one program, as the user has written them.
+struct ProgramWords {
+    std::optional<int> ranks;
+    std::vector<std::string> environment;
+    std::string directory;
+
+    bool any() const { return ranks || !environment.empty() || !directory.empty(); }
 };
 
 // "--local" without a number takes the number of nodes from the job file.
 std::optional<std::string> wrong_combination(const Options& options) {
-    if (options.job_file.empty() && options.command.empty()) {
+    const std::vector<Program>& programs = options.programs;
+    if (options.job_file.empty() && programs.empty()) {
         // The shell of salloc --batchai-job runs on the login node, which has no mounts of the job.
         if (std::getenv("SLURM_SPANK_BATCHAI_JOB") != nullptr && !options.local) {
             return "the job's mounts and preparation are missing here: run "
@@ -35,19 +53,20 @@ std::optional<std::string> wrong_combination(const Options& options) {
         }
         return "nothing to run: give a command, or --job FILE";
     }
-    if (!options.command.empty() && options.command[0].empty()) {
+    if (std::any_of(programs.begin(), programs.end(),
+                    [](const Program& program) { return program.argv.front().empty(); })) {
         return "the command is an empty word: is a variable of the script unset?";
     }
     if (options.without_plugin && options.job_file.empty()) {
         return "--without-plugin is for job files: give --job FILE, or leave it out";
     }
-    if (!options.job_file.empty() && !options.command.empty()) {
+    if (!options.job_file.empty() && !programs.empty()) {
         return "--job FILE and a command exclude each other";
     }
     if (options.ranks && options.ranks_per_node) {
         return "-n and --ranks-per-node exclude each other";
     }
-    if (!options.job_file.empty() && (options.ranks || options.ranks_per_node)) {
+    if (!options.job_file.empty() && options.ranks_per_node) {
         return "with --job the number of ranks is the job file's: use its processCount";
     }
     if (options.restarts.min_nodes && (!options.job_file.empty() || options.ranks)) {
@@ -108,12 +127,28 @@ void add_job(CLI::App& app, Options& options, Words& words) {
     app.add_flag("--json", words.json, "With --dry-run: as one JSON document")->needs(dry_run);
 }
 
-void add_ranks(CLI::App& app, Options& options, Words& words) {
-    group(app, "Ranks");
-    app.add_option("-n,--ranks", options.ranks,
+void add_program(CLI::App& app, ProgramWords& words) {
+    group(app, "Each program (\"-n 1 ./a : -n 2 ./b\" are two)");
+    app.add_option("-n,--ranks", words.ranks,
                    "Number of ranks, spread evenly over the nodes while they have room")
         ->type_name("N")
-        ->check(CLI::Range(1, 1 << 20));
+        ->check(CLI::Range(1, kMostRanks));
+    app.add_option("--env", words.environment, "Set a variable of the ranks; may be repeated")
+        ->type_name("NAME=VALUE")
+        ->allow_extra_args(false)
+        ->check([](const std::string& text) {
+            const auto equals = text.find('=');
+            return std::string(equals == 0 || equals == text.npos ? "write NAME=VALUE" : "");
+        });
+    app.add_option("--wdir", words.directory, "Directory in which the ranks start, on each node")
+        ->type_name("DIR");
+}
+
+void add_ranks(CLI::App& app, Options& options, Words& words) {
+    group(app, "Ranks");
+    app.add_option("--configfile", words.configuration,
+                   "Read the programs from this file, one a line: options and command")
+        ->type_name("FILE");
     app.add_option("--ranks-per-node", options.ranks_per_node,
                    "Ranks on each node (default: one per GPU, else one per task of the allocation)")
         ->type_name("K")
@@ -231,7 +266,7 @@ std::optional<std::string> complete(Options& options) {
     }
     // Inside a job of the plugin, the job file is the job's own.
     if (const char* file = std::getenv("BATCHAI_JOB_FILE");
-        file != nullptr && !options.local && options.command.empty() && options.job_file.empty()) {
+        file != nullptr && !options.local && options.programs.empty() && options.job_file.empty()) {
         options.job_file = file;
     }
     return std::nullopt;
@@ -244,7 +279,7 @@ int refuse(const std::string& why) {
 
 constexpr const char* kNodes = "the nodes are the allocation's (sbatch -N), or played by --local";
 constexpr const char* kEnvironment =
-    "ranks get the whole environment: write NAME=VALUE before batchai-launch";
+    "ranks get the whole environment, and --env NAME=VALUE sets a variable";
 
 // Options of mpirun, mpiexec, srun, torchrun and horovodrun, and the options to use instead.
 constexpr std::pair<std::string_view, const char*> kOthers[] = {
@@ -270,6 +305,10 @@ constexpr std::pair<std::string_view, const char*> kOthers[] = {
     {"-env", kEnvironment},
     {"-genv", kEnvironment},
     {"--export", kEnvironment},
+    {"-wdir", "--wdir DIR"},
+    {"-wd", "--wdir DIR"},
+    {"--chdir", "--wdir DIR"},
+    {"-D", "--wdir DIR"},
     {"--mca", "write OMPI_MCA_NAME=VALUE before batchai-launch"},
     {"--bind-to", "--bind core or none"},
     {"--map-by", "--map block or cyclic"},
@@ -291,11 +330,162 @@ std::string unknown(const std::string& option) {
     return fmt::format("{}: another launcher's option; here: {}", word, found->second);
 }
 
+std::string reason(const CLI::ParseError& error) {
+    // CLI11 reads "-np" as "-n" with the value "p".
+    const std::string why = error.what();
+    return why.find("Value p ") == why.npos ? why : unknown("-np");
+}
+
+// The command in a parsed line: its words, and whether "--" stands before it.
+struct Command {
+    std::vector<std::string> words;
+    bool literal = false;
+
+    bool begins_with_option() const {
+        return !literal && !words.empty() && words[0].starts_with("-");
+    }
+    bool begins_with(const char* option) const {
+        return begins_with_option() && words[0] == option;
+    }
+};
+
+// Reads options up to the command, whose words CLI11 would otherwise reorder around "--".
+Command read_line(CLI::App& app, std::vector<std::string> line) {
+    const auto dashes = std::find(line.begin(), line.end(), "--");
+    std::vector<std::string> before(std::make_reverse_iterator(dashes), line.rend());
+    app.parse(std::move(before));
+    Command command{app.remaining()};
+    // "--" may stand before the command, or be one of its arguments.
+    command.literal = command.words.empty() && dashes != line.end();
+    command.words.insert(command.words.end(), command.literal ? dashes + 1 : dashes, line.end());
+    return command;
+}
+
+// An error of the command line, without the program's name.
+using Wrong = sys::Error;
+
+// The program of these options and this command.
+sys::Result<Program> make_program(const ProgramWords& words, std::vector<std::string> command) {
+    Program program;
+    program.ranks = words.ranks.value_or(0);
+    program.argv = std::move(command);
+    for (const std::string& variable : words.environment) {
+        const auto equals = variable.find('=');
+        program.environment[variable.substr(0, equals)] = variable.substr(equals + 1);
+    }
+    if (words.directory.empty()) return program;
+    std::error_code nowhere;
+    program.directory = std::filesystem::absolute(words.directory, nowhere);
+    if (nowhere) return Wrong{"the current directory is gone: " + nowhere.message()};
+    return program;
+}
+
+// Adds the programs of a command: a ":" in it ends its first program.
+sys::Result<void> add_programs(std::vector<Program>& programs, const ProgramWords& words,
+                               const Command& command);
+
+// Adds the programs of a line such as "-n 2 --wdir D ./b : ...".
+sys::Result<void> read_programs(std::vector<Program>& programs, std::vector<std::string> line) {
+    CLI::App app;
+    app.set_help_flag();
+    app.prefix_command();
+    ProgramWords words;
+    add_program(app, words);
+    Command command;
+    try {
+        command = read_line(app, std::move(line));
+    } catch (const CLI::ParseError& error) {
+        return Wrong{reason(error)};
+    }
+    if (command.begins_with_option()) {
+        const std::string why = unknown(command.words[0]);
+        return Wrong{why.starts_with("unknown")
+                         ? command.words[0] +
+                               ": only -n, --env and --wdir are options of a "
+                               "program; others stand before the first program"
+                         : why};
+    }
+    return add_programs(programs, words, command);
+}
+
+sys::Result<void> add_programs(std::vector<Program>& programs, const ProgramWords& words,
+                               const Command& command) {
+    const auto colon = command.literal ? command.words.end()
+                                       : std::find(command.words.begin(), command.words.end(), ":");
+    if (colon == command.words.begin()) return Wrong{"a program is missing before or after ':'"};
+    auto program = make_program(words, {command.words.begin(), colon});
+    if (!program) return program.error();
+    programs.push_back(*std::move(program));
+    if (colon == command.words.end()) return {};
+    return read_programs(programs, {colon + 1, command.words.end()});
+}
+
+// The programs of --configfile: one a line. A line that begins with "#" is a comment; a line that
+// ends with a backslash goes on in the next one.
+sys::Result<void> read_configuration(std::vector<Program>& programs, const std::string& path) {
+    constexpr std::size_t kMost = 1 << 20;
+    const auto text = sys::read_file(path, kMost);
+    if (!text) return text.error();
+    std::istringstream lines(*text);
+    int number = 0;
+    for (std::string line; std::getline(lines, line);) {
+        ++number;
+        const std::string where = fmt::format("{}:{}", path, number);
+        for (std::string more; line.ends_with('\\') && std::getline(lines, more); ++number)
+            line = line.substr(0, line.size() - 1) + " " + more;
+        const auto words = sys::shell_words(line);
+        if (!words) return words.error().in(where);
+        if (words->empty() || words->front().starts_with('#')) continue;
+        if (auto read = read_programs(programs, *words); !read) return read.error().in(where);
+    }
+    if (programs.empty()) return Wrong{path + ": no program"};
+    return {};
+}
+
+// Takes the number of ranks of all programs from those of each.
+sys::Result<void> count_ranks(Options& options) {
+    const std::vector<Program>& programs = options.programs;
+    if (programs.size() > 1 && options.ranks_per_node)
+        return Wrong{
+            "--ranks-per-node is for one program: give each program its number of ranks, -n N"};
+    int ranks = 0;
+    for (const Program& program : programs) {
+        if (program.ranks == 0 && programs.size() > 1)
+            return Wrong{"each of several programs needs its number of ranks: -n N before " +
+                         sys::printable(program.argv.front())};
+        ranks += program.ranks;
+    }
+    if (ranks > kMostRanks) return Wrong{fmt::format("more than {} ranks", kMostRanks)};
+    if (ranks > 0) options.ranks = ranks;
+    return {};
+}
+
+// Takes the programs from the command line or from --configfile.
+sys::Result<void> take_programs(Options& options, const std::string& configuration,
+                                const ProgramWords& words, const Command& command) {
+    if (!configuration.empty() && (words.any() || !command.words.empty()))
+        return Wrong{"--configfile has the programs and their options: leave others out"};
+    if (command.words.empty() && configuration.empty()) {
+        if (words.any() && !options.job_file.empty())
+            return Wrong{words.ranks ? "with --job the number of ranks is the job file's: use its "
+                                       "processCount"
+                                     : "--env and --wdir are for a command: a job file has "
+                                       "environmentVariables"};
+        options.ranks = words.ranks;
+        return {};
+    }
+    auto read = configuration.empty() ? add_programs(options.programs, words, command)
+                                      : read_configuration(options.programs, configuration);
+    if (!read) return read;
+    return count_ranks(options);
+}
+
 }  // namespace
 
 std::variant<Options, int> parse_options(int argc, char** argv) {
     Options options;
     Words words;
+    ProgramWords program;
     CLI::App app{
         "Starts the ranks of a parallel program: in a Slurm allocation on its nodes, with --local "
         "on this machine.",
@@ -309,32 +499,33 @@ std::variant<Options, int> parse_options(int argc, char** argv) {
     app.set_version_flag("--version", "batchai-launch " BATCHAI_VERSION);
     app.prefix_command();  // the first word that is not an option begins the command
     add_job(app, options, words);
+    add_program(app, program);
     add_ranks(app, options, words);
     add_output(app, options, words);
     add_ends(app, options, words);
     add_second_tries(app, options);
 
-    char** const end = argv + argc;
-    char** const dashes =
-        std::find_if(argv, end, [](const char* arg) { return std::string_view(arg) == "--"; });
+    std::vector<std::string> line(argv + 1, argv + argc);
+    Command command;
     try {
-        app.parse(static_cast<int>(dashes - argv), argv);
+        command = read_line(app, line);
     } catch (const CLI::Success& success) {
         return app.exit(success);
     } catch (const CLI::ParseError& error) {
-        // CLI11 reads "-np" as "-n" with the value "p".
-        const std::string why = error.what();
-        return refuse(why.find("Value p ") == why.npos ? why : unknown("-np"));
+        return refuse(reason(error));
     }
     take_words(words, options);
-    options.arguments.assign(argv, end);
-    options.command = app.remaining();
-    if (!options.command.empty() && options.command[0].starts_with("-")) {
-        return refuse(unknown(options.command[0]));
+    options.arguments.assign(argv, argv + argc);
+    if (command.begins_with(
+            "-configfile")) {  // mpiexec's form; CLI11 knows no long option with one dash
+        std::vector<char*> corrected(argv, argv + argc);
+        std::string option = "--configfile";
+        corrected[argc - command.words.size()] = option.data();
+        return parse_options(argc, corrected.data());
     }
-    // "--" may stand before the command, or be one of its arguments.
-    options.command.insert(options.command.end(),
-                           options.command.empty() && dashes != end ? dashes + 1 : dashes, end);
+    if (command.begins_with_option()) return refuse(unknown(command.words[0]));
+    if (auto read = take_programs(options, words.configuration, program, command); !read)
+        return refuse(read.error().message);
     if (const auto why = complete(options)) {
         say(*why);
         return kOwnFailure;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "launcher/common/map.hpp"
+#include "launcher/common/program.hpp"
 #include "launcher/common/tree.hpp"
 #include "launcher/root/printer.hpp"
 #include "launcher/root/requeue.hpp"
@@ -22,7 +23,7 @@ struct Options {
     bool local = false;
     std::optional<int> local_nodes;  // --local N
     std::optional<int> ranks_per_node;
-    std::optional<int> ranks;
+    std::optional<int> ranks;    // of all programs
     std::optional<Order> order;  // --map; none: the job's
     std::string horovod;         // --horovod; empty: $BATCHAI_HOROVOD, or auto
     std::string interface;       // empty: chosen by route
@@ -32,7 +33,7 @@ struct Options {
     std::string job_file;
     bool without_plugin = false;
     std::string policy_file;
-    std::vector<std::string> command;
+    std::vector<Program> programs;  // none: a job file. The ranks of an only one may be unknown: 0
     std::vector<std::string> arguments;  // all arguments, unchanged
     std::optional<double> timeout;       // seconds
     double hang_report = 60;             // seconds; 0: none

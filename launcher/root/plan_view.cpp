@@ -74,6 +74,7 @@ std::string commands(const std::vector<Program>& programs) {
                                                        : (ranks.size() == 1 ? "rank " : "ranks ") +
                                                              sys::number_list(ranks);
         text += fmt::format("{}: {}\n", whose, fmt::join(words, " "));
+        if (!program.directory.empty()) text += fmt::format("    in {}\n", program.directory);
     }
     return text;
 }
@@ -112,7 +113,10 @@ void hide(Plan& plan, Secrets secrets) {
 std::string as_text(const Plan& plan) {
     const Variables common = common_variables(plan.ranks);
     std::string text = commands(plan.programs);
-    text += fmt::format("    in {}\n", plan.directory) + lines_of(common, {});
+    const bool own = std::all_of(plan.programs.begin(), plan.programs.end(),
+                                 [](const Program& program) { return !program.directory.empty(); });
+    if (!own) text += fmt::format("    in {}\n", plan.directory);
+    text += lines_of(common, {});
     for (const RankPlan& rank : plan.ranks) {
         text +=
             fmt::format("rank {} on {}: {}, {}\n", rank.rank,
@@ -132,9 +136,9 @@ std::string as_json(const Plan& plan) {
                          {"gpus", rank.gpus},
                          {"cores", rank.cpus},
                          {"environment", rank.environment}});
-        if (plan.programs.size() > 1) {
-            ranks.back()["command"] = program_of(plan.programs, rank.rank).program->argv;
-        }
+        const Program& program = *program_of(plan.programs, rank.rank).program;
+        if (plan.programs.size() > 1) ranks.back()["command"] = program.argv;
+        if (!program.directory.empty()) ranks.back()["directory"] = program.directory;
     }
     const nlohmann::ordered_json document{
         {"command", plan.programs.front().argv}, {"directory", plan.directory}, {"ranks", ranks}};

@@ -2,7 +2,11 @@
 #include "launcher/root/options.hpp"
 #include "tests/unit/printing.hpp"
 
+#include <unistd.h>
+
 #include <boost/test/unit_test.hpp>
+#include <filesystem>
+#include <fstream>
 
 using namespace batchai::launcher;
 
@@ -30,14 +34,52 @@ BOOST_AUTO_TEST_CASE(the_command_keeps_its_own_options) {
     const auto options = good({"--local", "2", "-n", "4", "prog", "-n", "7", "--", "x"});
     BOOST_TEST(*options.local_nodes == 2);
     BOOST_TEST(*options.ranks == 4);
-    BOOST_TEST(options.command == (std::vector<std::string>{"prog", "-n", "7", "--", "x"}),
-               boost::test_tools::per_element());
+    BOOST_TEST(
+        options.programs.front().argv == (std::vector<std::string>{"prog", "-n", "7", "--", "x"}),
+        boost::test_tools::per_element());
 }
 
 BOOST_AUTO_TEST_CASE(two_dashes_begin_the_command) {
     const auto options = good({"--local", "2", "--", "-odd", "--", "x"});
-    BOOST_TEST(options.command == (std::vector<std::string>{"-odd", "--", "x"}),
+    BOOST_TEST(options.programs.front().argv == (std::vector<std::string>{"-odd", "--", "x"}),
                boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(colons_separate_programs_of_one_job) {
+    const auto options =
+        good({"--local", "1", "-n",     "1",    "--env", "A=1=2", "./a", "x",  "--", "y", ":",
+              "-n",      "2", "--wdir", "/tmp", "--env", "B=",    "--",  "-b", ":",  "z"});
+    BOOST_REQUIRE(options.programs.size() == 2U);
+    BOOST_TEST(*options.ranks == 3);
+    const Program& a = options.programs[0];
+    const Program& b = options.programs[1];
+    BOOST_TEST(a.ranks == 1);
+    BOOST_TEST(a.argv == (std::vector<std::string>{"./a", "x", "--", "y"}),
+               boost::test_tools::per_element());
+    BOOST_TEST(a.environment.at("A") == "1=2");
+    BOOST_TEST(a.directory.empty());
+    BOOST_TEST(b.ranks == 2);
+    // After "--" a colon is an argument.
+    BOOST_TEST(b.argv == (std::vector<std::string>{"-b", ":", "z"}),
+               boost::test_tools::per_element());
+    BOOST_TEST(b.environment.at("B").empty());
+    BOOST_TEST(b.directory == "/tmp");
+}
+
+BOOST_AUTO_TEST_CASE(a_file_has_a_program_in_each_line) {
+    const std::string path = "options-test." + std::to_string(::getpid());
+    std::ofstream(path) << "# two\n\n-n 1 ./a 'b c' \\\n d\n-n 2 --env X=\"1 2\" ./b : -n 1 ./c\n";
+    for (const char* option : {"--configfile", "-configfile"}) {
+        const auto options = good({"--local", "1", option, path});
+        BOOST_REQUIRE(options.programs.size() == 3U);
+        BOOST_TEST(*options.ranks == 4);
+        BOOST_TEST(options.programs[0].argv == (std::vector<std::string>{"./a", "b c", "d"}),
+                   boost::test_tools::per_element());
+        BOOST_TEST(options.programs[1].environment.at("X") == "1 2");
+    }
+    std::ofstream(path) << "./alone\n";
+    BOOST_TEST(!good({"--configfile", path}).ranks);
+    std::filesystem::remove(path);
 }
 
 BOOST_AUTO_TEST_CASE(local_may_leave_the_number_of_nodes_to_the_job_file) {
@@ -72,7 +114,7 @@ BOOST_AUTO_TEST_CASE(ends_to_requeue_on_are_a_list) {
     const auto options = good({"--requeue-on", "signal,node-fail", "prog", "failure"});
     BOOST_TEST(options.requeue.on == (std::vector<std::string>{"signal", "node-fail"}),
                boost::test_tools::per_element());
-    BOOST_TEST(options.command.size() == 2U);
+    BOOST_TEST(options.programs.front().argv.size() == 2U);
 }
 
 BOOST_AUTO_TEST_CASE(wrong_usage_ends_with_125) {
@@ -103,6 +145,17 @@ BOOST_AUTO_TEST_CASE(wrong_usage_ends_with_125) {
           {"--max-requeues", "2", "prog"},
           {"--requeue-on", "sunday", "prog"},
           {"--requeue-on", "", "prog"},
+          {"-n", "1", "a", ":", "b"},
+          {"a", ":", "-n", "1", "b"},
+          {"-n", "1", "a", ":"},
+          {"-n", "1", ":", "-n", "1", "b"},
+          {"-n", "1", "a", ":", "-l", "b"},
+          {"--ranks-per-node", "1", "a", ":", "b"},
+          {"--env", "A", "a"},
+          {"--configfile", "/dev/null"},
+          {"--configfile", "/no/such"},
+          {"--configfile", "/dev/null", "a"},
+          {"--job", "f", "--wdir", "/tmp"},
           {"--no-such"}}) {
         const auto parsed = parse(words);
         BOOST_REQUIRE(std::holds_alternative<int>(parsed));

@@ -45,6 +45,20 @@ BOOST_AUTO_TEST_CASE(a_quoted_word_is_the_same_to_bash_and_harmless_on_a_termina
     BOOST_TEST(shell_quoted("it's \\ \x1b[\u202e") == "$'it\\'s \\\\ \\x1b[\\xe2\\x80\\xae'");
 }
 
+BOOST_AUTO_TEST_CASE(words_are_read_as_a_shell_reads_them) {
+    const auto are = [](const char* line, const std::vector<std::string>& wanted) {
+        BOOST_TEST(*shell_words(line) == wanted, boost::test_tools::per_element());
+    };
+    are("", {});
+    are(" a\t b ", {"a", "b"});
+    are(R"(a'b c'"d e" '' "\"$x\n")", {"ab cd e", "", "\"$x\\n"});
+    are(R"(a\ b '\' \)", {"a b", "\\", "\\"});
+    BOOST_TEST(!shell_words("a 'b"));
+    BOOST_TEST(!shell_words("\"a'"));
+    const std::string odd = "it's \"a\" $b \\ c";
+    are(shell_quoted(odd).c_str(), {odd});
+}
+
 BOOST_AUTO_TEST_CASE(counts_expand) {
     BOOST_TEST(expand_counts("4") == std::vector<int>{4}, boost::test_tools::per_element());
     for (const char* wrong : {"", "many", "-1", "1(x0)", "1(x99999999)", "1(x999999),1(x999999)"}) {
