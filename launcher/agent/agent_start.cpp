@@ -20,8 +20,7 @@ namespace batchai::launcher {
 
 void Agent::say_hello() {
     const auto gpus = count_gpus(environment_);
-    if (!gpus) return fail(gpus.error().message);
-    gpus_ = *gpus;
+    gpus_ = gpus ? *gpus : 0;
     topology_ = load_topology(gpus_ > 0);
     cores_ = allowed_cores(topology_);
     Hello hello;
@@ -35,11 +34,13 @@ void Agent::say_hello() {
     if (bootstrap_.node == 0) master_port_ = reserve_port();
     hello.free_port = master_port_.number;
     const auto tree_port = branch_->listen(interface_.address);
-    if (!tree_port) return fail(tree_port.error().message);
-    hello.tree_port = *tree_port;
+    hello.tree_port = tree_port ? *tree_port : 0;
     hello.in_job_mounts = is_in_job_mounts(bootstrap_.job_id);
     hello.clock = sys::wall_clock();
     root_->send(hello);
+    // The root takes no failure from an agent that it does not know yet.
+    if (!gpus) return fail(gpus.error().message);
+    if (!tree_port) return fail(tree_port.error().message);
     if (auto usable = check_loopback(); !usable) return fail(usable.error().message);
     // The PMIx server starts while other agents still connect.
     const auto served = pmix_->serve({bootstrap_.name, bootstrap_.node, guarded_.server_directory(),
