@@ -318,7 +318,12 @@ import sqlite3, sys
 with sqlite3.connect(sys.argv[1]) as history:
     history.execute("UPDATE job SET slurm_id = 0, state = NULL, errors = NULL, tool = NULL, nodes = NULL, document = NULL")
 PYTHON
-    as_alice flock "$(record)/job.json" sh -c "touch $work/held; until [ -e $work/go ]; do sleep 0.1; done" &
+    # shellcheck disable=SC2016 # Python
+    as_alice python3 -c 'import fcntl, os, sys, time
+file = open(sys.argv[1], "w")
+fcntl.lockf(file, fcntl.LOCK_EX)
+open("held", "w")
+while not os.path.exists("go"): time.sleep(0.1)' "$(record)/lock" &
     eventually test -e held
     run batchai job delete "${scope[@]}" -n mine --yes
     touch go

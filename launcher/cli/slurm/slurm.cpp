@@ -514,7 +514,9 @@ sys::Result<std::int64_t> submit(const Submission& submission) {
 }
 
 sys::Result<void> cancel(const std::vector<job::Number>& numbers) {
-    Call call{"scancel", {"--user=" + own_user()}};
+    // Not --user: with it scancel ends all tasks that wait, in place of the one that is named.
+    // Callers have asked squeue for the user's own jobs.
+    Call call{"scancel", {}};
     for (const job::Number& number : numbers) call.arguments.push_back(number.text());
     const auto done = ask(call);
     // Slurm says "Invalid job id" of a job that has ended.

@@ -132,8 +132,8 @@ std::string batch_script(const Submission&);
 // Returns the new job's number. An error has sbatch's reason, on one line.
 sys::Result<std::int64_t> submit(const Submission&);
 
-// Ends jobs if they are the user's: whole arrays or single tasks, as the numbers say. A job that has
-// ended already is no error.
+// Ends jobs of the user, whole arrays or single tasks, as the numbers say. A job that has ended
+// already is no error.
 sys::Result<void> cancel(const std::vector<job::Number>&);
 
 }  // namespace batchai::cli
