@@ -156,11 +156,12 @@ class ShellReader {
         const std::string word = std::exchange(word_, {});
         if (word.empty() || !is_first_word_ || !result_.program.empty() || is_assignment(word))
             return;
-        constexpr std::string_view kBefore[] = {"exec", "env", "time", "nohup"};
+        constexpr std::string_view kWrappers[] = {"exec", "env", "time", "nohup"};
         constexpr std::string_view kPreparing[] = {"cd",     "source", ".",     "export", "set",
                                                    "ulimit", "module", "umask", "unset"};
         const std::string name = word.substr(word.rfind('/') + 1);
-        if (std::find(std::begin(kBefore), std::end(kBefore), name) != std::end(kBefore)) return;
+        if (std::find(std::begin(kWrappers), std::end(kWrappers), name) != std::end(kWrappers))
+            return;
         is_first_word_ = false;
         if (std::find(std::begin(kPreparing), std::end(kPreparing), name) == std::end(kPreparing))
             result_.program = name;

@@ -14,8 +14,6 @@
 namespace batchai::cli {
 namespace {
 
-constexpr double kLongestPoll = 5;  // seconds between two calls of squeue
-
 // Why the job cannot be ended from here; empty: it can.
 std::string obstacle(const Store& store, const JobRow& row) {
     if (row.local)
@@ -28,7 +26,7 @@ std::string obstacle(const Store& store, const JobRow& row) {
 
 // The ends of the jobs. Slurm may stop answering for a while, for example while slurmctld restarts.
 void wait_for_ends(Store& store, std::vector<JobRow>& rows) {
-    Poll poll{Poll::Seconds(kLongestPoll)};
+    Poll poll;
     for (bool told = false;;) {
         const auto executions = executions_of(store, rows);
         if (!executions && !told) note(executions.error().message + "; waiting for it to answer");

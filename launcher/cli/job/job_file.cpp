@@ -34,7 +34,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr auto kReadPause = std::chrono::milliseconds(200);
-constexpr double kLongestPoll = 5;  // seconds between two calls of squeue
 
 struct FileArgs {
     JobName job;
@@ -129,7 +128,7 @@ int stream(const FileArgs& args) {
         if (const auto planned = check_planned(*job, args); !planned)
             return fail(kBadInput, planned.error());
     JobWatch watch(*job);
-    Poll poll{Poll::Seconds(kLongestPoll)};
+    Poll poll;
     FollowCallbacks callbacks;
     callbacks.is_over = [&]() -> sys::Result<bool> {
         if (!poll.due()) return false;

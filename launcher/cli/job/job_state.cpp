@@ -145,7 +145,7 @@ std::string document_text(const Store& store, JobRow& row, const Execution& exec
 JobLine line_of(const Store& store, const JobRow& row, const Execution& execution) {
     if (row.kept)
         return {row.identity, row.number, row.kept->tool, row.kept->nodes,
-                execution,    "",           row.deleting};
+                execution,    "",         row.deleting};
     const auto document = made_document(store, row, execution);
     return {row.identity,      row.number,
             tool_of(document), node_count_of(document),

@@ -24,8 +24,8 @@ struct Store {
 
     std::string record(const std::string& uuid) const { return directory + "/jobs/" + uuid; }
     std::string snapshot(const std::string& uuid) const { return record(uuid) + "/job.json"; }
-    // The lock (sys::FileLock) of this file is held while a job is submitted, and while the launcher
-    // of a local job runs.
+    // The lock (sys::FileLock) of this file is held while a job is submitted, and while the
+    // launcher of a local job runs.
     std::string lock(const std::string& uuid) const { return record(uuid) + "/lock"; }
 };
 sys::Result<Store> open_store();
@@ -48,6 +48,5 @@ sys::Result<void> remove_job(Store&, const JobRow&);
 // The snapshot as a document, and as a JobSpec.
 sys::Result<nlohmann::json> read_snapshot(const Store&, const JobRow&);
 sys::Result<job::JobSpec> read_spec(const Store&, const JobRow&);
-
 
 }  // namespace batchai::cli

@@ -15,7 +15,7 @@ class Poll {
     using Clock = std::chrono::steady_clock;
     using Seconds = std::chrono::duration<double>;
 
-    explicit Poll(Seconds longest) : longest_(longest) {}
+    explicit Poll(Seconds longest = Seconds(5)) : longest_(longest) {}
 
     Seconds pause() const {
         return std::min(longest_, std::max(kShortest, Seconds(Clock::now() - start_) / 10));
