@@ -112,7 +112,7 @@ struct OptionWord {
     std::string value;
     bool has_value = false;
 };
-OptionWord split(const std::string& word) {
+OptionWord option_of(const std::string& word) {
     const bool is_long = word.starts_with("--");
     const std::size_t end = is_long ? std::min(word.find('='), word.size()) : 2;
     OptionWord option{word.substr(0, end), word.substr(end), word.size() > end};
@@ -149,7 +149,7 @@ std::vector<std::string> todays_words(const CLI::App& command, std::vector<std::
     const bool expiry = has_expiry(spelled, words);
     for (std::size_t i = verb.words; i < words.size() && words[i] != "--"; ++i) {
         if (!is_option(words[i])) continue;
-        const OptionWord option = split(words[i]);
+        const OptionWord option = option_of(words[i]);
         std::string name = todays_name(*verb.app, spelled, option.name);
         const std::string& next = option.has_value       ? option.value
                                   : i + 1 < words.size() ? words[i + 1]

@@ -11,19 +11,11 @@
 
 #include "sys/private_file.hpp"
 #include "tests/unit/printing.hpp"
+#include "tests/unit/sys/directory.hpp"
 
 using namespace batchai::sys;
 
 namespace {
-struct Directory {
-    Directory() {
-        char name[] = "/tmp/batchai-test-XXXXXX";
-        path = ::mkdtemp(name);
-    }
-    ~Directory() { std::filesystem::remove_all(path); }
-    std::string path;
-};
-
 std::size_t files_in(const std::string& path) {
     return static_cast<std::size_t>(std::distance(std::filesystem::directory_iterator(path), {}));
 }

@@ -13,20 +13,11 @@
 #include "sys/file.hpp"
 #include "sys/pipe.hpp"
 #include "tests/unit/printing.hpp"
+#include "tests/unit/sys/directory.hpp"
 
 using namespace batchai::sys;
 
 namespace {
-
-struct Directory {
-    Directory() {
-        char name[] = "/tmp/batchai-test-XXXXXX";
-        path = ::mkdtemp(name);
-    }
-    ~Directory() { std::filesystem::remove_all(path); }
-    std::string file() const { return path + "/file"; }
-    std::string path;
-};
 
 // Another process, which takes the lock of a file and holds it until its end.
 class Holder {
