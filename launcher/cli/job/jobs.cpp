@@ -84,13 +84,13 @@ class Submissions {
     // Call it when the rows are in the history. sbatch tries for some minutes to submit a job. A
     // record that no job names after an hour is of a submission that failed.
     void forget(const Store& store) const {
-        constexpr std::chrono::hours kLongest{1};
+        constexpr std::chrono::hours kLongestSearch{1};
         if (!answered_) return;
         for (const std::string& uuid : uuids_) {
             const fs::path mark = fs::path(store.record(uuid)) / job::kSubmittingFile;
             std::error_code error;
             const auto made = fs::last_write_time(mark, error);
-            const bool failed = !error && made < fs::file_time_type::clock::now() - kLongest;
+            const bool failed = !error && made < fs::file_time_type::clock::now() - kLongestSearch;
             if (named_.count(uuid) > 0 || failed) fs::remove(mark, error);
         }
     }
