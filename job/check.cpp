@@ -136,7 +136,7 @@ class Checker {
         const std::string& prefix = spec.std_out_err_path_prefix;
         if (is_in_mount_root(prefix) && !volume_of(spec, policy_, prefix))
             error(path, no_volume(prefix));
-        if (const std::string gone = no_service_path(prefix, options_); !gone.empty())
+        if (const std::string gone = no_service_path(prefix, policy_, options_); !gone.empty())
             error(path, gone);
         if (is_in_job_temp(prefix)) tell_lost(path, prefix);
         const auto identity = spec.identity ? spec.identity : options_.identity;
@@ -161,7 +161,8 @@ class Checker {
             if (is_in_mount_root(path) && !volume_of(spec, policy_, path))
                 say(Finding::Severity::warning, key,
                     "'" + path + "' is on no volume of this job: the job will not find it");
-            else if (const std::string gone = no_service_path(path, options_); !gone.empty())
+            else if (const std::string gone = no_service_path(path, policy_, options_);
+                     !gone.empty())
                 say(Finding::Severity::warning, key, gone);
             else if (!path.empty() && path.front() != '/' && !path.starts_with("$AZ_BATCHAI_") &&
                      !path.starts_with("${AZ_BATCHAI_"))
@@ -185,7 +186,8 @@ class Checker {
     void check_outputs() {
         const JobSpec& spec = *parsed_.spec;
         for (const RefusedOutput& refused : refused_outputs(spec, policy_)) {
-            const std::string gone = no_service_path(refused.directory->path_prefix, options_);
+            const std::string gone =
+                no_service_path(refused.directory->path_prefix, policy_, options_);
             error(refused.directory->key + ".pathPrefix", gone.empty() ? refused.message : gone);
         }
         for (const OutputDirectory& output : spec.outputs) {

@@ -7,6 +7,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "job/policy.hpp"
 #include "job/spec.hpp"
@@ -31,6 +32,7 @@ struct CheckOptions {
     std::optional<sys::UserNames>
         user;  // the submitting user; empty: the users of a secret are not checked
     std::optional<Identity> identity;  // for a file that is not a snapshot
+    std::vector<std::string> mounted;  // targets below the mount root that --batchai-mount adds
 };
 
 // Parses text and compares it with the policy. Beside those of parse_job, errors are an unknown

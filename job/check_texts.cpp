@@ -17,14 +17,20 @@ namespace {
 
 constexpr std::string_view kVariables = "AZ_BATCHAI_";
 
+std::string without_digits(std::string text) {
+    std::erase_if(text, [](char c) { return c >= '0' && c <= '9'; });
+    return text;
+}
+
 // The variable of the job that the file's author probably meant; empty: none is similar. Short ids
-// of directories are all similar: an id must have four letters for each edit.
+// of directories are all similar: an id must have four letters for each edit. Numbered directories
+// are not misspelt.
 std::string meant_variable(const std::string& name, const Environment& known) {
     std::set<std::string> candidates;
     for (const auto& [variable, value] : known) {
         if (!variable.starts_with(kVariables)) continue;
         if (equal_but_case(variable, name)) return variable;
-        candidates.insert(variable);
+        if (without_digits(variable) != without_digits(name)) candidates.insert(variable);
     }
     std::size_t fixed = kVariables.size();
     for (const std::string_view family : {"AZ_BATCHAI_INPUT_", "AZ_BATCHAI_OUTPUT_"})
@@ -44,6 +50,8 @@ class TextChecker {
 
     void run() {
         volumes_ = volumes_of(spec_, policy_);
+        for (const std::string& target : options_.mounted)
+            volumes_.emplace_back().relative_mount_path = target;
         groups_ = plan_launch(spec_, policy_, std::vector<int>(spec_.node_count));
         take_variables();
         collect(document_.root(), "");
@@ -132,7 +140,7 @@ class TextChecker {
         expand(text, known, [&](const std::string& name) { missing.insert(name); });
         for (const std::string& name : missing) {
             const bool sets_it = std::any_of(texts_.begin(), texts_.end(), [&](const Text& any) {
-                return sets_variable(any.text, name);
+                return may_set_variable(any.text, name);
             });
             if (sets_it) continue;
             const std::string meant = meant_variable(name, known);
@@ -152,13 +160,17 @@ class TextChecker {
 
     void check_places(const std::string& path, const std::string& text) {
         const bool is_needed = is_file(path, text) && is_plain_path(text);
-        const auto severity = is_needed ? Finding::Severity::error : Finding::Severity::warning;
+        auto severity = is_needed ? Finding::Severity::error : Finding::Severity::warning;
         for (const std::string& named : paths_on_no_volume(text, volumes_))
             say(severity, path,
                 is_needed
                     ? no_volume(named)
                     : "'" + named + "' is on no volume of this job: the job will not find it");
-        if (const std::string gone = no_service_path(text, options_); !gone.empty())
+        const auto image = resolve_image(policy_, spec_);
+        if (spec_.preparation_command || !image ||
+            image->in_container())  // they may make or have it
+            severity = Finding::Severity::warning;
+        if (const std::string gone = no_service_path(text, policy_, options_); !gone.empty())
             say(severity, path, gone);
     }
 
@@ -172,6 +184,7 @@ class TextChecker {
         const std::string program =
             read_shell_text(has_command ? toolkit.command_line : toolkit.interpreter).program;
         if (is_once || !starts_ranks(program)) return;
+        if (spec_.node_count == 1 && toolkit.process_count == 1) return;
         say(Finding::Severity::error,
             toolkit.key + (has_command ? ".commandLine" : ".pythonInterpreterPath"),
             "each of the job's processes would run " + program + ": leave '" + program +
@@ -294,9 +307,12 @@ class TextChecker {
 
 }  // namespace
 
-std::string no_service_path(const std::string& text, const CheckOptions& options) {
+std::string no_service_path(const std::string& text, const SitePolicy& policy,
+                            const CheckOptions& options) {
     const auto found = service_path(text);
-    if (!found || !options.is_missing || !options.is_missing(std::string(kServiceNodes))) return {};
+    if (!found || is_within(found->path, policy.mount_root) || !options.is_missing ||
+        !options.is_missing(std::string(kServiceNodes)))
+        return {};
     return "'" + found->path + "' is a path of the service's nodes: write " +
            (found->here.empty() ? "$AZ_BATCHAI_JOB_MOUNT_ROOT/VOLUME/..." : found->here);
 }

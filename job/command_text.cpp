@@ -84,11 +84,15 @@ std::vector<std::string> paths_on_no_volume(const std::string& text,
     return found;
 }
 
-bool sets_variable(std::string_view text, std::string_view name) {
-    const std::string setting = std::string(name) + "=";
-    for (std::size_t at = text.find(setting); at != text.npos; at = text.find(setting, at + 1)) {
+bool may_set_variable(std::string_view text, std::string_view name) {
+    const auto is_of_name = [](char c) {
+        return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
+    };
+    for (std::size_t at = text.find(name); at != text.npos; at = text.find(name, at + 1)) {
         const char before = at == 0 ? ' ' : text[at - 1];
-        if (std::isalnum(static_cast<unsigned char>(before)) == 0 && before != '_' && before != '$')
+        const std::string_view rest = text.substr(at + name.size());
+        if (!is_of_name(before) && before != '$' && before != '{' &&
+            (rest.empty() || !is_of_name(rest.front())))
             return true;
     }
     return false;
@@ -183,10 +187,12 @@ ShellText read_shell_text(std::string_view text) {
 }
 
 bool starts_ranks(std::string_view program) {
-    constexpr std::string_view kOthers[] = {"orterun", "prterun", "srun", "horovodrun",
-                                            "batchai-launch"};
-    return program.starts_with("mpirun") || program.starts_with("mpiexec") ||
-           std::find(std::begin(kOthers), std::end(kOthers), program) != std::end(kOthers);
+    constexpr std::string_view kStarters[] = {"mpirun",        "mpirun.openmpi", "mpirun.mpich",
+                                              "mpirun_rsh",    "mpiexec",        "mpiexec.openmpi",
+                                              "mpiexec.mpich", "mpiexec.hydra",  "orterun",
+                                              "prterun",       "srun",           "horovodrun",
+                                              "batchai-launch"};
+    return std::find(std::begin(kStarters), std::end(kStarters), program) != std::end(kStarters);
 }
 
 }  // namespace batchai::job

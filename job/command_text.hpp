@@ -34,8 +34,9 @@ std::optional<ServicePath> service_path(const std::string& text);
 std::vector<std::string> paths_on_no_volume(const std::string& text,
                                             const std::vector<Volume>& volumes);
 
-// Whether a text sets a shell variable (NAME=VALUE).
-bool sets_variable(std::string_view text, std::string_view name);
+// Whether a text has the name of a variable without a dollar, as what sets it has: NAME=VALUE, read
+// NAME, for NAME in.
+bool may_set_variable(std::string_view text, std::string_view name);
 
 struct ShellText {
     // The first program, without its directories: "mpirun" in "cd /x && A=1 /usr/bin/mpirun a.out".

@@ -50,8 +50,8 @@ void read_account(Reader& reader, Volume& volume) {
     const std::string account = reader.string("accountName");
     const bool is_named = !account.empty() && account != kAccountPlaceholder;
     if (is_named && !volume.account.empty() && !equal_but_case(account, volume.account))
-        reader.error("accountName", "is '" + account + "', but azureFileUrl is of the account '" +
-                                        volume.account + "'");
+        reader.warning("accountName", "is '" + account + "', but azureFileUrl is of the account '" +
+                                          volume.account + "'");
     if (is_named) volume.account = account;
     auto credentials = reader.object("credentials");
     if (!credentials) return;

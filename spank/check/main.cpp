@@ -76,7 +76,8 @@ struct CheckedFile {
     std::string comment;  // empty: the job has another one already
 };
 
-CheckedFile check_job_file(const std::string& file, const job::SitePolicy& policy) {
+CheckedFile check_job_file(const std::string& file, const std::string& mounts,
+                           const job::SitePolicy& policy) {
     const auto text = sys::read_file(file, job::kMaxJobBytes);
     if (!text) {
         say("--batchai-job: " + text.error().message);
@@ -91,6 +92,8 @@ CheckedFile check_job_file(const std::string& file, const job::SitePolicy& polic
     job::Identity identity;
     identity.name = job_name(file);
     options.identity = identity;
+    if (const auto added = job::parse_mounts(mounts, policy); added)
+        for (const job::Mount& mount : *added) options.mounted.push_back(mount.target);
     auto parsed = job::check_job(*text, file, policy, options);
     const bool is_snapshot = parsed.spec && parsed.spec->identity;
     if (!is_snapshot) job::leave_out_known_notes(parsed.findings);
@@ -166,7 +169,7 @@ int check(const Arguments& arguments) {
     }
     CheckedFile file;
     if (!arguments.job.empty()) {
-        file = check_job_file(arguments.job, *policy);
+        file = check_job_file(arguments.job, arguments.mounts, *policy);
         good = good && !file.snapshot.empty();
     }
     if (!good) return spank::kFailure;

@@ -79,16 +79,25 @@ std::vector<Files> planned(const std::string& stream, const job::JobSpec& spec,
     return all;
 }
 
+// Whether batchai gives such a name to a file of some job. A script may write "stdout-mine.txt".
+bool is_of_stream(std::string_view name, std::string_view stream, std::string_view end) {
+    if (!name.starts_with(stream) || !name.ends_with(end) ||
+        name.size() < stream.size() + end.size())
+        return false;
+    const std::string_view rest =
+        name.substr(stream.size(), name.size() - stream.size() - end.size());
+    return rest.empty() || stream == "execution" ||
+           rest.find_first_not_of("0123456789", 1) == rest.npos || rest.starts_with("-wk-") ||
+           rest.starts_with("-ps-") || rest.starts_with("-job_prep");
+}
+
 }  // namespace
 
 std::string files_instead_of(const std::string& name, const job::JobSpec& spec,
                              const job::SitePolicy& policy) {
     for (const auto& [stream, end] :
          {std::pair{"stdout", ".txt"}, {"stderr", ".txt"}, {"execution", ".log"}}) {
-        const bool is_of_stream =
-            name == std::string(stream) + end ||
-            (name.starts_with(std::string(stream) + "-") && name.ends_with(end));
-        if (!is_of_stream) continue;
+        if (!is_of_stream(name, stream, end)) continue;
         const auto files = planned(stream, spec, policy);
         if (std::any_of(files.begin(), files.end(),
                         [&name](const Files& some) { return has(some, name); }))

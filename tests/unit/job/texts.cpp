@@ -58,6 +58,32 @@ BOOST_AUTO_TEST_CASE(a_script_below_a_volume_that_nothing_mounts_is_refused) {
     for (const char* there : {"$AZ_BATCHAI_JOB_MOUNT_ROOT/s/a.py", "$AZ_BATCHAI_INPUT_SCRIPTS/a.py",
                               "$AZ_BATCHAI_JOB_TEMP/a.py", "$AZ_BATCHAI_JOB_MOUNT_ROOT/.temp/a.py"})
         BOOST_TEST(script(there) == "");
+    CheckOptions options;
+    options.mounted = {"scripts"};  // by --batchai-mount
+    BOOST_TEST(script("$AZ_BATCHAI_JOB_MOUNT_ROOT/scripts/a.py", options) == "");
+}
+
+BOOST_AUTO_TEST_CASE(what_a_site_may_have_is_not_refused) {
+    // Its mount root has the service's name.
+    SitePolicy policy = samples::policy();
+    policy.mount_root = "/mnt/batch/tasks/shared/LS_root/mounts";
+    const auto parsed = check_job(R"({"properties": {"nodeCount": 1, "stdOutErrPathPrefix": "/o",
+        "horovodSettings": {"pythonScriptFilePath": "/mnt/batch/tasks/shared/LS_root/mounts/x/a.py"}}})",
+                                  "j", policy, without("/mnt/batch"));
+    BOOST_TEST(parsed.spec.has_value());
+    // The only process of a job may start others.
+    BOOST_TEST(check_job(R"({"properties": {"nodeCount": 1, "stdOutErrPathPrefix": "/o",
+        "customMpiSettings": {"commandLine": "mpirun -np 4 a.out", "processCount": 1}}})",
+                         "j", samples::policy(), {})
+                   .spec.has_value());
+    BOOST_TEST(!starts_ranks("mpirun-env.sh"));
+    // Numbered directories are not misspelt, and a script may set a variable.
+    BOOST_TEST(!samples::contains(
+        command(
+            "ls $AZ_BATCHAI_INPUT_DATASET4",
+            R"("environmentVariables": [{"name": "AZ_BATCHAI_INPUT_DATASET1", "value": "/"}],)"),
+        "did you mean"));
+    BOOST_TEST(command("read AZ_BATCHAI_INPUT_SCRIPT; ls $AZ_BATCHAI_INPUT_SCRIPT") == "");
 }
 
 BOOST_AUTO_TEST_CASE(a_script_in_an_input_directory_on_no_volume_is_refused) {
@@ -257,6 +283,7 @@ BOOST_AUTO_TEST_CASE(an_account_is_that_of_the_url) {
     const std::string placeholder = "<AZURE_BATCHAI_STORAGE_ACCOUNT>";
     const auto refused = job("acct", "other");
     BOOST_REQUIRE(refused.findings.size() == 1u);
+    BOOST_TEST(refused.spec.has_value());  // a site's SMB server may have a user of that name
     BOOST_TEST(samples::contains(refused.findings[0].text(),
                                  "accountName: is 'other', but azureFileUrl is of the account "
                                  "'acct'"));
