@@ -86,7 +86,8 @@ sys::Result<void> check_identity(const Variables& variable) {
     const auto of_batchai = place_of_batchai(variable);
     const auto torch = place_in(variable, "RANK", "WORLD_SIZE");
     const bool is_torchrun = !variable("TORCHELASTIC_RUN_ID").empty();
-    const std::string torch_name = is_torchrun ? "torchrun" : "another launcher (RANK, WORLD_SIZE)";
+    const std::string torch_name =
+        is_torchrun ? "torchrun" : "another launcher (which set RANK and WORLD_SIZE)";
     const bool is_others = torch && torch->size > 1 && (is_torchrun || torch != of_batchai);
     const std::string job = variable("PMIX_NAMESPACE");
     if (job.empty()) {

@@ -200,6 +200,7 @@ sys::Result<SpawnRequest> Agent::request_for(int rank) {
     if (!cpus_.empty()) request.cpus = cpus_[job_.map.local_rank(rank)];
     env::Environment users = inherited();
     request.environment = environment_of(rank, users);
+    if (!program.directory.empty()) request.environment["PWD"] = program.directory;
     if (job_.role == Role::ranks) {
         auto pmix = pmix_->environment(rank);
         if (!pmix) return pmix.error();

@@ -178,7 +178,7 @@ void PmixHost::refuse_second_process(int rank) {
     if (connections.size() < 2) return;
     std::set<pid_t> processes;
     for (const pid_t opener : openers_of(connections)) {
-        if (opener > 0) processes.insert(opener);
+        if (opener > 0 && !is_ending(opener)) processes.insert(opener);
     }
     if (processes.size() < 2) return;
     node_.fail(AgentError{

@@ -67,16 +67,20 @@ std::vector<pid_t> openers_of(const std::vector<OpenSocket>& sockets) {
     std::vector<pid_t> openers(sockets.size(), 0);
     std::vector<std::uint64_t> starts(sockets.size(), 0);
     std::error_code error;
-    for (const auto& process : std::filesystem::directory_iterator("/proc", error)) {
-        const pid_t pid = std::atoi(process.path().filename().c_str());
+    std::vector<std::string> names;
+    for (const OpenSocket& socket : sockets)
+        names.push_back("socket:[" + std::to_string(socket.inode) + "]");
+    std::filesystem::directory_iterator process("/proc", error);
+    for (; process != std::filesystem::directory_iterator(); process.increment(error)) {
+        const pid_t pid = std::atoi(process->path().filename().c_str());
         if (pid <= 0) continue;
-        std::filesystem::directory_iterator files(process.path() / "fd", error);
+        std::filesystem::directory_iterator files(process->path() / "fd", error);
         std::optional<ProcessStat> stat;
         for (; !error && files != std::filesystem::directory_iterator(); files.increment(error)) {
             std::error_code gone;
             const std::string target = std::filesystem::read_symlink(files->path(), gone);
             for (std::size_t i = 0; i < sockets.size(); ++i) {
-                if (target != "socket:[" + std::to_string(sockets[i].inode) + "]") continue;
+                if (target != names[i]) continue;
                 if (!stat) stat = stat_of(pid);
                 if (!stat || stat->start > sockets[i].time) continue;
                 if (openers[i] != 0 && starts[i] <= stat->start) continue;

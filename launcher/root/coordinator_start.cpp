@@ -163,12 +163,14 @@ void Coordinator::add_attempt(env::Environment& environment) const {
 }
 
 // Open MPI takes at most as many slots of a host file as this variable has. Slurm sets it to one
-// task per node, or to one per CPU, unless the user has asked for a number.
+// task per node, or to one per CPU, unless the user has asked for a number. Programs of the script
+// that use no GPU may use all CPUs, so it is never lowered.
 void Coordinator::add_slots(env::Environment& slurm) const {
     if (session_.allocation.local || !session_.allocation.tasks.empty()) return;
-    std::vector<int> slots;
-    for (const Agent& agent : agents_)
-        slots.push_back(job::HostSlots{{}, agent.hello.gpus}.slots());
+    std::vector<int> slots = sys::expand_counts(env::value_of(slurm, "SLURM_TASKS_PER_NODE"));
+    slots.resize(agents_.size());
+    for (std::size_t i = 0; i < agents_.size(); ++i)
+        slots[i] = std::max(slots[i], job::HostSlots{{}, agents_[i].hello.gpus}.slots());
     const bool has_gpus = std::any_of(agents_.begin(), agents_.end(),
                                       [](const Agent& agent) { return agent.hello.gpus > 0; });
     if (has_gpus) slurm["SLURM_TASKS_PER_NODE"] = sys::counts_of(slots);

@@ -402,10 +402,20 @@ sys::Result<void> read_programs(std::vector<Program>& programs, std::vector<std:
         return Wrong{why.starts_with("unknown")
                          ? command.words[0] +
                                ": only -n, --env and --wdir are options of a "
-                               "program; others stand before the first program"
+                               "program; others stand before the first program. If ':' is an "
+                               "argument, write -- before the command"
                          : why};
     }
     return add_programs(programs, words, command);
+}
+
+// The name of a program that has ':' between programs itself; empty: another program.
+std::string other_launcher(const std::string& program) {
+    const std::string name = program.substr(program.rfind('/') + 1);
+    for (const char* launcher :
+         {"mpirun", "mpiexec", "mpiexec.hydra", "orterun", "prterun", "srun"})
+        if (name == launcher) return name;
+    return {};
 }
 
 sys::Result<void> add_programs(std::vector<Program>& programs, const ProgramWords& words,
@@ -413,6 +423,10 @@ sys::Result<void> add_programs(std::vector<Program>& programs, const ProgramWord
     const auto colon = command.literal ? command.words.end()
                                        : std::find(command.words.begin(), command.words.end(), ":");
     if (colon == command.words.begin()) return Wrong{"a program is missing before or after ':'"};
+    if (const std::string other = other_launcher(command.words.front());
+        colon != command.words.end() && !other.empty())
+        return Wrong{
+            fmt::format("':' after {}: for {}'s own ':', write -- before {}", other, other, other)};
     auto program = make_program(words, {command.words.begin(), colon});
     if (!program) return program.error();
     programs.push_back(*std::move(program));
@@ -452,7 +466,8 @@ sys::Result<void> count_ranks(Options& options) {
     for (const Program& program : programs) {
         if (program.ranks == 0 && programs.size() > 1)
             return Wrong{"each of several programs needs its number of ranks: -n N before " +
-                         sys::printable(program.argv.front())};
+                         sys::printable(program.argv.front()) +
+                         ". If ':' is an argument, write -- before the command"};
         ranks += program.ranks;
     }
     if (ranks > kMostRanks) return Wrong{fmt::format("more than {} ranks", kMostRanks)};

@@ -92,7 +92,6 @@ check_facts() {
         [ ! -s "$files/stderr-job_prep-$node.txt" ]
     done
     [ ! -s "$files/stderr.txt" ]
-    sed -i s/slots=1/slots=2/ expected
     grep -vE '^[0-3] 4 10\.' "$files/stdout.txt" | sort >ranks
     sort expected expected expected expected | diff - ranks
     [ "$(grep -cE '^[0-3] 4 10\.' "$files/stdout.txt")" = 4 ]

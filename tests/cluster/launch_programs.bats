@@ -90,7 +90,8 @@ END
 }
 
 @test "a wrong list of programs is refused in one line, and nothing starts" {
-    [[ $(refused -n 1 a : b) = *": each of several programs needs its number of ranks: -n N before b; see batchai-launch --help" ]]
+    [[ $(refused -n 1 a : b) = *": each of several programs needs its number of ranks: -n N before b. If ':' is an argument, write -- before the command; see batchai-launch --help" ]]
+    [[ $(refused -n 1 /usr/bin/mpirun a : -n 1 b) = *": ':' after mpirun: for mpirun's own ':', write -- before mpirun"* ]]
     [[ $(refused -n 1 a :) = *": a program is missing before or after ':'"* ]]
     [[ $(refused -n 1 a : -l b) = *": -l: only -n, --env and --wdir are options of a program; others stand before the first program"* ]]
     [[ $(refused -n 1 a : -np 2 b) = *": -np: another launcher's option; here: -n N"* ]]

@@ -113,7 +113,8 @@ BOOST_AUTO_TEST_CASE(torchrun_without_batchai_launch_is_not_rank_0_of_1_in_each_
 
 BOOST_AUTO_TEST_CASE(another_launcher_of_more_processes_than_ranks_is_refused) {
     BOOST_TEST(error_of(rank_of(0, 2, {{"RANK", "1"}, {"WORLD_SIZE", "4"}})) ==
-               "another launcher (RANK, WORLD_SIZE) made this process 1 of 4; batchai-launch knows "
+               "another launcher (which set RANK and WORLD_SIZE) made this process 1 of 4; "
+               "batchai-launch knows "
                "rank 0 of 2: use one of them");
     BOOST_TEST(error_of(rank_of(1, 2, {{"SLURM_PROCID", "0"}, {"SLURM_STEP_NUM_TASKS", "2"}})) ==
                "srun made this process 0 of 2; batchai-launch knows rank 1 of 2: use one of them");
