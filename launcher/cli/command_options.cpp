@@ -104,8 +104,8 @@ void take_arm_id(std::string& text, Scope& scope) {
         if (parts[i] == "experiments") scope.experiment = parts[i + 1];
     }
     text = parts.back();
-    // A task of a job array: ".../jobs/train/3".
-    if (parts.size() > 2 && parts[parts.size() - 3] == "jobs")
+    // A task of a job array: ".../jobs/train/3". Keys and values alternate in all other ids.
+    if (parts.size() % 2 == 1 && parts.size() > 2 && parts[parts.size() - 3] == "jobs")
         text = *(parts.end() - 2) + "/" + text;
 }
 

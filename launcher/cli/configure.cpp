@@ -99,6 +99,7 @@ void add_configure(CLI::App& parent, Session& session) {
                      "group=, workspace= or experiment=NAME; without NAME, none")
         ->expected(1, -1)
         ->take_all();
+    ignore_options(*verb, {"--scope"});
     verb->add_flag("-l,--list-defaults", *list, "print them, as without --defaults");
     verb->callback([=, &session] {
         session.action = [=, &session] { return configure(session, *words, *list); };

@@ -63,7 +63,7 @@ END
     done
     grep -q "^stdout.txt  *file  *28  " said
     grep -q '^stderr.txt  ' said
-    batchai job list "${scope[@]}" -o table | grep -qE '^cifar_distributed +nc6cluster +batchai.horovod +batchaidev +horovod +4 +succeeded +0 +[0-9]+ +20[^ ]+ +20[^ ]+$'
+    batchai job list "${scope[@]}" -o table | grep -qE '^cifar_distributed +nc6cluster +batchai.horovod +batchaidev +horovod +4 +succeeded +0 +cifar +[0-9]+ +20[^ ]+ +20[^ ]+$'
 
     batchai storage file download --path cifar/saved_models/keras_cifar10_trained_model.h5 --share-name myshare \
         --account-name mystorageaccount

@@ -52,7 +52,7 @@ resume() { scontrol update NodeName=n1,n2 State=RESUME; }
     [ "$(squeue -h -j "$job" -o %k)" = 'my project' ]
     run batchai job show -n "$job"
     [ "$status" = 2 ]
-    [ "$output" = "batchai: job $job: Slurm has it, but batchai has no record of it: it was submitted without --batchai-job, or with a --comment of its own and has not started yet" ]
+    [ "$output" = "batchai: job $job: Slurm has it, but batchai has no record of it: it was submitted without a job file, or has a comment of its own and has not started yet" ]
     resume
     [ "$(wait_job "$job")" = COMPLETED ]
     [ "$(batchai job show -n "$job" --query executionState)" = '"succeeded"' ]

@@ -76,7 +76,7 @@ two_jobs() {
 start_local() {
     write_command "$1.json" "touch $work/started.$1; $2"
     on n1 batchai job run --local -n "$1" -f "$1.json" >said 2>&1 &
-    eventually test -e "started.$1"
+    eventually test -e "started.$1" || { cat said && false; }
     [ "$(local_state "$1")" = '"running"' ]
 }
 local_state() { on n2 batchai job show -n "$1" --query executionState; }

@@ -41,7 +41,7 @@ line="batchai: n2: the plugin is not active here: the node's plugstack.conf lack
 
 @test "a job without the plugin's options runs there" {
     lack
-    run as_alice srun -Q -N2 -l hostname
+    run as_alice env asked=yes srun -Q -N2 -l hostname # a variable of this name is the user's
     have
     [ "$status" -eq 0 ]
     [ "$(sort <<<"$output")" = $'0: n1\n1: n2' ]

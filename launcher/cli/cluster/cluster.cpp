@@ -172,7 +172,7 @@ int remove(const Session&, const ClusterArgs& args) {
     auto jobs = find_jobs(*store, {args.scope.resource_group, args.scope.workspace, "", "", ""});
     if (!jobs) return fail(kFailed, jobs.error());
     std::erase_if(*jobs, [&](const JobRow& row) { return row.identity.cluster != args.name; });
-    const int code = end_jobs(*store, *jobs, Ending::terminate, args.end,
+    const int code = end_jobs(*store, *jobs, Reach::whole_arrays, Ending::terminate, args.end,
                               "Delete the record of cluster " + args.name + "?");
     if (code != kOk) return code;
     const auto removed = store->history.remove(**found);

@@ -177,7 +177,7 @@ int remove(Kind kind, const RecordArgs& args) {
     if (!resource) return fail(kBadInput, resource.error());
     const auto jobs = find_jobs(*store, jobs_of(*resource));
     if (!jobs) return fail(kFailed, jobs.error());
-    const int code = end_jobs(*store, *jobs, Ending::erase, args.end,
+    const int code = end_jobs(*store, *jobs, Reach::whole_arrays, Ending::erase, args.end,
                               "Delete the records of " + std::string(kind_name(kind)) + " " +
                                   args.name + "? Files on shares stay.");
     if (code != kOk) return code;

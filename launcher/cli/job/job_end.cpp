@@ -9,18 +9,20 @@
 #include "launcher/cli/job/job_state.hpp"
 #include "launcher/cli/slurm/poll.hpp"
 #include "launcher/cli/slurm/slurm.hpp"
-#include "sys/file_lock.hpp"
+#include "sys/clock.hpp"
 
 namespace batchai::cli {
 namespace {
 
+constexpr double kLongestSubmission = 600;  // seconds; sbatch may repeat its request
+
 // Why the job cannot be ended from here; empty: it can.
-std::string obstacle(const Store& store, const JobRow& row) {
+std::string obstacle(const JobRow& row) {
     if (row.local)
         return "runs in the foreground of 'batchai job run --local': end it there, with Ctrl-C";
-    if (const auto held = sys::FileLock::is_held(store.lock(row.identity.uuid));
-        !row.number && held && *held)
-        return "is being submitted: try again when it has its Slurm job number";
+    if (!row.number && sys::wall_clock() - row.created < kLongestSubmission)
+        return "has no Slurm job number: it is being submitted, or was interrupted. Try again in "
+               "some minutes";
     return {};
 }
 
@@ -38,9 +40,16 @@ void wait_for_ends(Store& store, std::vector<JobRow>& rows) {
     }
 }
 
-sys::Result<void> begin_ends(Store& store, const std::vector<JobRow>& rows, Ending ending) {
+sys::Result<void> begin_ends(Store& store, const std::vector<JobRow>& rows, Reach reach,
+                             Ending ending) {
     std::vector<job::Number> numbers;
-    for (const JobRow& row : rows) numbers.push_back(row.number);
+    for (const JobRow& row : rows) {
+        const job::Number number = reach == Reach::named || !row.number.is_task()
+                                       ? row.number
+                                       : job::Number::of_job(row.number.whole());
+        if (std::find(numbers.begin(), numbers.end(), number) == numbers.end())
+            numbers.push_back(number);
+    }
     sys::Result<void> done = numbers.empty() ? sys::Result<void>() : cancel(numbers);
     for (const JobRow& row : rows) {
         if (!done) break;
@@ -67,20 +76,20 @@ void add_end_options(CLI::App& verb, EndOptions& options) {
     verb.add_flag("--no-wait", options.no_wait, "do not wait for the ends of jobs");
 }
 
-int end_jobs(Store& store, std::vector<JobRow> rows, Ending ending, const EndOptions& options,
-             const std::string& question) {
+int end_jobs(Store& store, std::vector<JobRow> rows, Reach reach, Ending ending,
+             const EndOptions& options, const std::string& question) {
     const auto executions = executions_of(store, rows);
     if (!executions) return fail(kEnvironment, executions.error());
     std::vector<JobRow> unfinished;
     for (std::size_t i = 0; i < rows.size(); ++i) {
         if (executions->at(i).over()) continue;
-        if (const std::string why = obstacle(store, rows[i]); !why.empty())
+        if (const std::string why = obstacle(rows[i]); !why.empty())
             return fail(kFailed, "job " + shown_name(rows[i]) + ": " + why);
         // A submission that was interrupted has left a record without a job.
         if (rows[i].number) unfinished.push_back(rows[i]);
     }
     if (!confirmed(options.yes, question + to_end(unfinished))) return kFailed;
-    if (auto done = begin_ends(store, unfinished, ending); !done)
+    if (auto done = begin_ends(store, unfinished, reach, ending); !done)
         return fail(kFailed, done.error());
     if (!options.no_wait) wait_for_ends(store, unfinished);
     if (ending == Ending::terminate) return kOk;

@@ -16,7 +16,8 @@ class App;
 
 namespace batchai::cli {
 
-enum class Ending { terminate, erase };  // erase: and remove the record
+enum class Ending { terminate, erase };    // erase: and remove the record
+enum class Reach { named, whole_arrays };  // whole_arrays: also tasks of which there is no row yet
 
 // -y and --yes, --no-wait.
 struct EndOptions {
@@ -28,7 +29,8 @@ void add_end_options(CLI::App&, EndOptions&);
 // Asks the question, with the names of the jobs that have not ended. Then cancels those jobs and
 // waits for their ends, unless --no-wait is given. Returns an exit code. It refuses, and ends none
 // of the jobs, if one of them is local or is being submitted.
-int end_jobs(Store&, std::vector<JobRow>, Ending, const EndOptions&, const std::string& question);
+int end_jobs(Store&, std::vector<JobRow>, Reach, Ending, const EndOptions&,
+             const std::string& question);
 
 // Removes the jobs whose deletion was asked for and that have ended. If Slurm does not answer, a
 // later call does it.

@@ -54,13 +54,17 @@ void remove_record(const Store& store, const JobRow& row) {
     std::filesystem::remove_all(store.record(row.identity.uuid), ignored);
 }
 
-// Adds the job's row. Other processes see it, so the job has its lock before.
+// Adds the job's row. Other processes see it, so a local job has its lock before.
 sys::Result<NewJob> enter(Store& store, const JobRow& row) {
-    auto lock = sys::FileLock::take(store.lock(row.identity.uuid));
-    if (!lock) return lock.error();
+    NewJob job{row, {}};
+    if (row.local) {
+        auto lock = sys::FileLock::take(store.lock(row.identity.uuid));
+        if (!lock) return lock.error();
+        job.lock = *std::move(lock);
+    }
     const auto added = store.history.add_job(row, false);
     if (!added) return added.error();
-    if (*added) return NewJob{row, *std::move(lock)};
+    if (*added) return job;
     return sys::Error{
         "A job with given name, experiment, workspace and resource group already exists."};
 }

@@ -69,7 +69,7 @@ job::ParsedJob check_text(const std::string& text, const std::string& file, cons
 // A job with its name, its row in the history and its snapshot.
 struct NewJob {
     JobRow row;
-    sys::FileLock lock;  // of Store::lock
+    sys::FileLock lock;  // of Store::lock; of a local job only
 };
 
 // If it fails, it leaves nothing behind.

@@ -36,6 +36,10 @@ std::string words_for(const FoundJobs& found, const std::string& name) {
                                   : fmt::format("the {} tasks of job {}", found.rows.size(), name);
 }
 
+Reach reach_of(const FoundJobs& found) {
+    return found.is_array ? Reach::whole_arrays : Reach::named;
+}
+
 int terminate(const EndArgs& args) {
     auto jobs = open_jobs(args.job);
     if (!jobs) return fail(kBadInput, jobs.error());
@@ -44,14 +48,15 @@ int terminate(const EndArgs& args) {
     const auto is_over = [](const Execution& execution) { return execution.over(); };
     if (std::all_of(executions->begin(), executions->end(), is_over))
         return kOk;  // succeeds, as in the service
-    return end_jobs(jobs->store, jobs->found.rows, Ending::terminate, args.options,
-                    "Terminate " + words_for(jobs->found, args.job.name) + "?");
+    return end_jobs(jobs->store, jobs->found.rows, reach_of(jobs->found), Ending::terminate,
+                    args.options, "Terminate " + words_for(jobs->found, args.job.name) + "?");
 }
 
 int remove(const EndArgs& args) {
     auto jobs = open_jobs(args.job);
     if (!jobs) return fail(kBadInput, jobs.error());
-    return end_jobs(jobs->store, jobs->found.rows, Ending::erase, args.options,
+    return end_jobs(jobs->store, jobs->found.rows, reach_of(jobs->found), Ending::erase,
+                    args.options,
                     "Delete the record of " + words_for(jobs->found, args.job.name) +
                         "? Its output files stay.");
 }

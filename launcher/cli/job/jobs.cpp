@@ -160,8 +160,8 @@ sys::Error not_found(Store& store, const Scope& scope, const std::string& name) 
         if (const auto job = query_job(*number); job && *job)
             return sys::Error{
                 "job " + name +
-                ": Slurm has it, but batchai has no record of it: it was submitted without "
-                "--batchai-job, or with a --comment of its own and has not started yet"};
+                ": Slurm has it, but batchai has no record of it: it was submitted without a job "
+                "file, or has a comment of its own and has not started yet"};
     return sys::Error{
         fmt::format("job {}: not found in experiment {} of workspace {} of group {}{}", name,
                     scope.experiment, scope.workspace, scope.resource_group, where)};

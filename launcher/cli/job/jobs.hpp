@@ -24,8 +24,7 @@ struct Store {
 
     std::string record(const std::string& uuid) const { return directory + "/jobs/" + uuid; }
     std::string snapshot(const std::string& uuid) const { return record(uuid) + "/job.json"; }
-    // The lock (sys::FileLock) of this file is held while a job is submitted, and while the
-    // launcher of a local job runs.
+    // `job run --local` holds this file's lock (sys::FileLock) while its launcher runs.
     std::string lock(const std::string& uuid) const { return record(uuid) + "/lock"; }
 };
 sys::Result<Store> open_store();

@@ -12,16 +12,16 @@
 namespace batchai::cli {
 namespace {
 
-// No module comes from the current directory. Exits with 1 and a sentence if the expression is
-// wrong.
+// No module comes from the current directory, nor (-E) from PYTHONPATH, which may name it.
+constexpr int kWrongExpression = 4;
 constexpr char kEvaluator[] = R"(import sys
 if sys.path[0] == "": del sys.path[0]
-import json
-try: import jmespath
-except ImportError: sys.exit(3)
+import json, jmespath
 document = json.loads(sys.stdin.buffer.read().decode("utf-8"))
 try: print(json.dumps(jmespath.search(sys.argv[1], document)))
-except Exception as error: sys.exit("%s" % error))";
+except Exception as error:
+    sys.stderr.write("%s" % error)
+    sys.exit(4))";
 
 const std::string kSystemPython = "/usr/bin/python3";
 
@@ -39,12 +39,13 @@ sys::Result<std::optional<nlohmann::ordered_json>> run_query(const std::string& 
                                                              const nlohmann::json& document) {
     for (const std::string& python : {launcher::program_on_path("python3"), kSystemPython}) {
         if (::access(python.c_str(), X_OK) != 0) continue;
-        const auto done = run_program({python, "-c", kEvaluator, expression}, json_text(document));
+        const auto done =
+            run_program({python, "-E", "-c", kEvaluator, expression}, json_text(document));
         if (!done) return done.error();
-        if (done->status == 1)
+        if (done->status == kWrongExpression)
             return sys::Error{"not a JMESPath expression for this result: " +
                               query_error(done->err)};
-        if (done->status != 0) continue;  // without the module, or a pyenv without a Python
+        if (done->status != 0) continue;  // without the module, or broken
         auto answer = nlohmann::ordered_json::parse(done->out, nullptr, false);
         if (answer.is_discarded()) return sys::Error{python + " did not return JSON"};
         return std::make_optional(std::move(answer));

@@ -99,6 +99,9 @@ const char* const kAlsoAccepted[] = {
     "/subscriptions/s/resourceGroups/g/providers/p/workspaces/w/experiments/e/jobs/j",
     "job show --ids "
     "/subscriptions/s/resourceGroups/g/providers/p/workspaces/w/experiments/e/jobs/j/3",
+    "job show --ids "
+    "/subscriptions/s/resourceGroups/g/providers/p/workspaces/w/experiments/jobs/jobs/j",
+    "cluster show --ids /subscriptions/s/resourceGroups/g/providers/p/workspaces/jobs/clusters/c",
     "job terminate -n j/3 -y",
     "job terminate -n 26_3 -y",
     "job file list -j j.json/12",
