@@ -7,6 +7,7 @@
 #include <pmix.h>
 
 #include <memory>
+#include <string>
 
 #include "processes.hpp"
 
@@ -39,7 +40,9 @@ PMIX_EXPORT int gpu_ranks_join(const char* path, int rank, int size) {
     ::close(file);
     if (memory == MAP_FAILED) return -1;
     bootstrap = std::make_unique<BoardBootstrap>(*static_cast<Board*>(memory), 0, rank, size);
-    PMIX_LOAD_PROCID(&self, "gpu", static_cast<pmix_rank_t>(rank));
+    // No two jobs of a machine have the same name.
+    PMIX_LOAD_PROCID(&self, path, static_cast<pmix_rank_t>(rank));
+    if (::setenv("PMIX_RANK", std::to_string(rank).c_str(), 1) != 0) return -1;
     return ::setenv("PMIX_NAMESPACE", self.nspace, 1);
 }
 
