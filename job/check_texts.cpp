@@ -30,7 +30,9 @@ std::string meant_variable(const std::string& name, const Environment& known) {
     for (const auto& [variable, value] : known) {
         if (!variable.starts_with(kVariables)) continue;
         if (equal_but_case(variable, name)) return variable;
-        if (without_digits(variable) != without_digits(name)) candidates.insert(variable);
+        const std::string plain = without_digits(variable);
+        const bool is_other_number = plain != variable && plain == without_digits(name);
+        if (!is_other_number) candidates.insert(variable);
     }
     std::size_t fixed = kVariables.size();
     for (const std::string_view family : {"AZ_BATCHAI_INPUT_", "AZ_BATCHAI_OUTPUT_"})

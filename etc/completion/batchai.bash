@@ -113,7 +113,7 @@ _batchai() {
         " admin") words="check doctor --help" ;;
         " admin check") words="--help --output --query --verbose --debug --only-show-errors --subscription --plugstack --home --list --json" ;;
         " admin doctor") words="--help --output --query --verbose --debug --only-show-errors --subscription --plugstack --home --nodes --json" ;;
-        " configure") words="--help --output --query --verbose --debug --only-show-errors --subscription --defaults --list-defaults" ;;
+        " configure") words="--help --output --query --verbose --debug --only-show-errors --subscription --defaults --scope --list-defaults" ;;
         " print") words="--help --output --query --verbose --debug --only-show-errors --subscription" ;;
         " completion") words="--help" ;;
     esac

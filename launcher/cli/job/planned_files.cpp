@@ -86,9 +86,9 @@ bool is_of_stream(std::string_view name, std::string_view stream, std::string_vi
         return false;
     const std::string_view rest =
         name.substr(stream.size(), name.size() - stream.size() - end.size());
-    return rest.empty() || stream == "execution" ||
-           rest.find_first_not_of("0123456789", 1) == rest.npos || rest.starts_with("-wk-") ||
-           rest.starts_with("-ps-") || rest.starts_with("-job_prep");
+    if (rest.empty() || !rest.starts_with('-')) return rest.empty();
+    return stream == "execution" || rest.find_first_not_of("0123456789", 1) == rest.npos ||
+           rest.starts_with("-wk-") || rest.starts_with("-ps-") || rest.starts_with("-job_prep");
 }
 
 }  // namespace
