@@ -148,7 +148,7 @@ PY
     printf -- '--rate %s --layers 2\n' 0.1 0.2 0.3 0.4 0.5 0.6 0.7 0.8 >settings.txt
     echo 'import sys; print(*sys.argv[1:])' >train.py
     run_script sweep
-    eventually job_is_over "${job}_8"
+    for number in {1..8}; do eventually job_is_over "${job}_$number"; done # they end in any order
     for number in 1 8; do [ "$(cat "sweep.$number/rank.0/stdout")" = "--rate 0.$number --layers 2" ]; done
     [ "$(cat sweep.*/rank.*/stdout | sort -u | wc -l)" = 8 ]
 }
