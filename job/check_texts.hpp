@@ -20,8 +20,8 @@ namespace batchai::job {
 void check_texts(const Document&, const JobSpec& spec, const SitePolicy&, const CheckOptions&,
                  std::vector<Finding>&);
 
-// A message if a text has a path of the service's own nodes that is not on the login node, nor
-// below the site's mount root; empty if it has none.
+// A message if a text names a path of the service's own nodes. Empty: it names none, or the path is
+// below the site's mount root, or the login node has such paths.
 std::string no_service_path(const std::string& text, const SitePolicy&, const CheckOptions&);
 
 }  // namespace batchai::job

@@ -15,7 +15,7 @@
 // kernel removes the name however the process ends, and wakes all processes that wait for it. No
 // thread and no file are needed. A child that the process forks does not get the socket. Otherwise
 // the name would stay taken, and the rank's next program could not have it. Processes in different
-// network namespaces do not see each other's sockets; nor do they reach one PMIx server.
+// network namespaces do not see each other's sockets, and do not reach one PMIx server.
 //
 // Any thread may call these functions.
 #pragma once

@@ -59,7 +59,7 @@ options=(-N2 --ntasks-per-node=1 -c2 --gpus-per-node=1 --mem=100M --threads-per-
     done
 }
 
-@test "nor does a rank in an allocation of salloc" {
+@test "a rank in an allocation of salloc lacks none either" {
     script
     run salloc --quiet "${options[@]}" ./script
     echo "$output"
@@ -67,7 +67,7 @@ options=(-N2 --ntasks-per-node=1 -c2 --gpus-per-node=1 --mem=100M --threads-per-
     grep -qx SLURM_CPUS_PER_TASK=2 rank.env
 }
 
-@test "nor does a rank of a task of a job array" {
+@test "a rank of a task of a job array lacks none either" {
     script
     submit --array=7 "${options[@]}" -o out script
     eventually test -s rank.env
@@ -76,7 +76,7 @@ options=(-N2 --ntasks-per-node=1 -c2 --gpus-per-node=1 --mem=100M --threads-per-
     grep -qx SLURM_ARRAY_TASK_ID=7 rank.env
 }
 
-@test "nor does a rank of a component of a heterogeneous job" {
+@test "a rank of a component of a heterogeneous job lacks none either" {
     script
     submit -N1 -n2 -c1 --mem=100M -o out : -N1 -n1 -c3 --mem=50M script
     [ "$(wait_job "$job")" = COMPLETED ] || cat out

@@ -29,7 +29,7 @@ line="batchai: n2: the plugin is not active here: the node's plugstack.conf lack
     [ "$status" -eq 0 ]
 }
 
-@test "nor does a batch job of that one node" {
+@test "a batch job of that one node does not run either, and says so" {
     lack
     submit_alice -N1 -w n2 -o out --batchai-mount="$data:a:ro" --wrap 'touch started'
     state=$(wait_job "$job")

@@ -12,7 +12,8 @@
 namespace batchai::cli {
 namespace {
 
-// No module comes from the current directory, nor (-E) from PYTHONPATH, which may name it.
+// No module comes from the current directory. With -E, none comes from PYTHONPATH, which may name
+// it.
 constexpr int kWrongExpression = 4;
 constexpr char kEvaluator[] = R"(import sys
 if sys.path[0] == "": del sys.path[0]
