@@ -25,15 +25,6 @@ sys::Result<std::string> new_uuid() {
     return uuid;
 }
 
-void fill_in_account(OrderedJson& volume, const std::string& account) {
-    for (const char* key : {"azureFileUrl", "accountName"}) {
-        if (!volume.contains(key) || !volume[key].is_string()) continue;
-        auto text = volume[key].get<std::string>();
-        const std::size_t at = text.find(kAccountPlaceholder);
-        if (at != text.npos) volume[key] = text.replace(at, kAccountPlaceholder.size(), account);
-    }
-}
-
 // "properties.mountVolumes.azureFileShares[0]", below the document's root.
 OrderedJson& volume_at(OrderedJson& root, const std::string& key) {
     std::string pointer = "/" + key;

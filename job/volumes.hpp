@@ -7,13 +7,13 @@
 #include <string_view>
 #include <vector>
 
+#include "job/account.hpp"
 #include "job/reader.hpp"
 #include "job/spec.hpp"
 
 namespace batchai::job {
 
-// The values of --storage-account-name and --storage-account-key.
-inline constexpr std::string_view kAccountPlaceholder = "<AZURE_BATCHAI_STORAGE_ACCOUNT>";
+// The value of --storage-account-key.
 inline constexpr std::string_view kKeyPlaceholder = "<AZURE_BATCHAI_STORAGE_KEY>";
 
 // Reads all four kinds, in the file's order within each. Two volumes at one path are an error.

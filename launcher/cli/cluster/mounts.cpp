@@ -5,6 +5,7 @@
 #include <array>
 #include <set>
 
+#include "job/account.hpp"
 #include "job/names.hpp"
 #include "launcher/cli/command_options.hpp"
 #include "launcher/cli/job/job_document.hpp"
@@ -17,11 +18,9 @@ using nlohmann::json;
 constexpr std::array<const char*, 4> kLists{"azureFileShares", "azureBlobFileSystems",
                                             "fileServers", "unmanagedFileSystems"};
 
-const std::string kPlaceholder = "<AZURE_BATCHAI_STORAGE_ACCOUNT>";
-
 // If no account is given, the job's --storage-account-name fills in the placeholder.
 std::string account_or_placeholder(const std::string& account) {
-    return account.empty() ? kPlaceholder : account;
+    return account.empty() ? std::string(job::kAccountPlaceholder) : account;
 }
 
 const CLI::Validator kMountPath(
@@ -81,12 +80,7 @@ void fill_in_account(json& volumes, const std::string& account) {
     if (account.empty() || !volumes.is_object()) return;
     for (json& list : volumes)
         for (json& volume : list)
-            for (const char* key : {"azureFileUrl", "accountName"}) {
-                if (!volume.is_object() || !volume.value(key, json()).is_string()) continue;
-                auto text = volume[key].get<std::string>();
-                const std::size_t at = text.find(kPlaceholder);
-                if (at != text.npos) volume[key] = text.replace(at, kPlaceholder.size(), account);
-            }
+            if (volume.is_object()) job::fill_in_account(volume, account);
 }
 
 json mount_volumes(const MountOptions& options, const Scope& scope) {

@@ -17,7 +17,7 @@ class App;
 namespace batchai::cli {
 
 enum class Ending { terminate, erase };    // erase: and remove the record
-enum class Reach { named, whole_arrays };  // whole_arrays: also tasks of which there is no row yet
+enum class Reach { named, whole_arrays };  // whole_arrays: also tasks that have no row yet
 
 // -y and --yes, --no-wait.
 struct EndOptions {
