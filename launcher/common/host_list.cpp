@@ -11,7 +11,7 @@
 namespace batchai::launcher {
 namespace {
 
-constexpr std::size_t kMaxNodes = 1u << 20;
+constexpr std::size_t kMaxNodes = 1u << 16;  // as Slurm's own lists
 constexpr std::size_t kMaxName = 255;
 constexpr std::size_t kMaxDigits = 9;  // of a number that is counted with
 constexpr std::size_t kMaxWidth = 18;  // of a number in brackets, which a long can count with

@@ -4,7 +4,7 @@
 #
 # Without a name it lists them: which there are, and what each takes. They go into $BATCHAI_PEERS (default:
 # ~/.cache/batchai-peers), beside those of wheels.sh. What is there in these versions already is not made again. Tests use
-# what they find there, and skip the rest. Needs the interpreters (of the system, or below ~/.pyenv), and pip.
+# what they find there, and skip the rest. Needs the interpreters (of the system, or of pyenv), and pip.
 set -euo pipefail
 
 folder=${BATCHAI_PEERS:-${XDG_CACHE_HOME:-$HOME/.cache}/batchai-peers}
@@ -29,10 +29,10 @@ tf1.8-py2.7 | 2.7  | 500 MB | $old==6.1.1 scipy==1.2.3 pillow==6.2.2 protobuf==3
 keras-torch | 3.11 | 5.5 GB | torch==2.15.0 keras==3.15.1 numpy==2.4.6 h5py==3.16.0 pytest==9.2.0 packaging==26.4
 "
 
-# interpreter VERSION: the system's, else the first below ~/.pyenv.
+# interpreter VERSION: the system's, else the first of pyenv's.
 interpreter() {
     local path
-    for path in "/usr/bin/python$1" "$HOME/.pyenv/versions/$1".*/bin/python; do
+    for path in "/usr/bin/python$1" "${PYENV_ROOT:-$HOME/.pyenv}/versions/$1".*/bin/python; do
         if [ -x "$path" ]; then
             echo "$path"
             return
