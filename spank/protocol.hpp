@@ -14,8 +14,8 @@
 //
 // State (kStateFile in the job's directory, for root only): what later tasks of the job need. uid,
 // restart and submitted (slurmctld's time), or made (the node's time, if slurmctld was not asked),
-// identify the submission (helper/submission.hpp). result is running, ready or failed; message is
-// the line of a failure. gid and job_temp are for the job's end. The options are in it again, so
+// identify the submission (helper/root/submission.hpp). result is running, ready or failed; message
+// is the line of a failure. gid and job_temp are for the job's end. The options are in it again, so
 // that the plugin notices a step that gives others. If result is ready, it also has namespace,
 // nodes, prepare, script, timeout, cache (days), mounts (as a text), logs, logs_outside (the same
 // without the job's mounts), record, log_node, note and command. An empty string follows, then the
@@ -30,16 +30,16 @@ namespace batchai::spank {
 inline constexpr char kBaseDirectory[] = "/run/batchai";
 inline constexpr char kLockFile[] = "/run/batchai/lock";  // while the self-bind is made
 inline constexpr char kEndsFile[] = "/run/batchai/ends";  // while interrupted ends are finished
-inline constexpr char kCountersFile[] = "/run/batchai/counters";  // see helper/counters.hpp
+inline constexpr char kCountersFile[] = "/run/batchai/counters";  // see helper/root/counters.hpp
 inline constexpr char kJobsDirectory[] = "/run/batchai/jobs";
 inline constexpr char kAskedDirectory[] = "/run/batchai/asked";  // the plugin's, see asked.hpp
 
 // Files of a job's directory.
 inline constexpr char kStateFile[] = "state";
-inline constexpr char kWitnessFile[] = "witness";          // see helper/submission.hpp
+inline constexpr char kWitnessFile[] = "witness";          // see helper/root/submission.hpp
 inline constexpr char kPinFile[] = "namespace";            // the mount namespace is bound here
 inline constexpr char kPreparationFile[] = "preparation";  // see once.hpp
-inline constexpr char kDaemonsFile[] = "daemons";          // see helper/daemon_notes.hpp
+inline constexpr char kDaemonsFile[] = "daemons";          // see helper/root/daemon_notes.hpp
 // Marks a directory whose job is over. The plugin makes it at the job's end, or the helper for a
 // leftover, with or without the directory's lock. It is removed last: if an end is interrupted, the
 // next end of a job or start of slurmd continues it.

@@ -137,7 +137,8 @@ bool is_known(const slurm::Task& task, const Descriptor& directory) {
 
 void log_mounts(const slurm::Task& task, const State& state) {
     const char* text = state.field("mounts");
-    int count = strncmp(text, "/tmp of ", 8) == 0 ? -1 : 0;  // no mount of ours (helper/setup.cpp)
+    int count =
+        strncmp(text, "/tmp of ", 8) == 0 ? -1 : 0;  // no mount of ours (helper/root/setup.cpp)
     for (; *text; ++text) count += *text == '\n';
     char number[16];
     snprintf(number, sizeof number, "%d", count);

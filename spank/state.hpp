@@ -68,9 +68,9 @@ struct JobName {
 // The job's directory. Negative: it does not exist.
 int open_job_directory(const JobName&);
 
-// True while the witness process lives (helper/submission.hpp). It was alive at the set-up, or when
-// slurmctld last confirmed the owner of the state. While it lives, Slurm gives the job's number to
-// no other submission.
+// True while the witness process lives (helper/root/submission.hpp). It was alive at the set-up, or
+// when slurmctld last confirmed the owner of the state. While it lives, Slurm gives the job's
+// number to no other submission.
 bool has_witness(int directory);
 
 }  // namespace batchai::spank

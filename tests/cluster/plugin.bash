@@ -197,7 +197,7 @@ give_jobs_own_tmp() {
 }
 
 # cpu_of NODE: a processor on which Linux 6.x lets a namespace be kept: elsewhere than in the first namespace of a
-# machine Slurm fails at random (spank/helper/namespace.hpp).
+# machine Slurm fails at random (spank/helper/root/namespace.hpp).
 cpu_of() {
     on_node "$1" sh -c '
         mkdir -p /run/pin && mount --bind /run/pin /run/pin && mount --make-private /run/pin && touch /run/pin/file

@@ -3,7 +3,7 @@
 // What root's helper reads from others: the plugin's request, and the plan that the user's half of
 // the helper hands to root's.
 #include "spank/helper/request.hpp"
-#include "spank/helper/node_plan.hpp"
+#include "spank/helper/user/node_plan.hpp"
 #include "tests/fuzz/fuzz.hpp"
 
 using namespace batchai::spank;

@@ -62,6 +62,8 @@ case $1 in
             BEGIN {
                 allow["job"] = "sys"
                 allow["spank/helper"] = "spank job sys"
+                allow["spank/helper/user"] = "spank/helper spank job sys"
+                allow["spank/helper/root"] = "spank/helper/user spank/helper spank job sys"
                 allow["spank/prep"] = allow["spank/check"] = "spank spank/helper job sys"
                 allow["launcher/common"] = "collectives/comm job sys"
                 allow["launcher/env"] = allow["launcher/pmix"] = allow["launcher/pmi1"] = allow["launcher/gloo"] = "launcher/common sys"
@@ -82,7 +84,8 @@ case $1 in
             }
             function room(path,    part, parts) {
                 parts = split(path, part, "/")
-                return part[1] ~ /^(spank|launcher|collectives)$/ && parts > 2 ? part[1] "/" part[2] : part[1]
+                if (part[1] !~ /^(spank|launcher|collectives)$/ || parts < 3) return part[1]
+                return part[1] "/" part[2] (part[2] == "helper" && parts > 3 ? "/" part[3] : "")
             }
             {
                 file = $0; sub(/:.*/, "", file)

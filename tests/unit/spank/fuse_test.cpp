@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "spank/helper/fuse.hpp"
+#include "spank/helper/root/fuse.hpp"
 
 #include <unistd.h>
 
 #include <boost/test/unit_test.hpp>
 
-#include "spank/helper/daemon_notes.hpp"
+#include "spank/helper/root/daemon_notes.hpp"
 
 using namespace batchai::spank;
 using Strings = std::vector<std::string>;

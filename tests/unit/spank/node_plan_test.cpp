@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "spank/helper/node_plan.hpp"
+#include "spank/helper/user/node_plan.hpp"
 
 #include <algorithm>
 #include <boost/test/unit_test.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "spank/helper/remove_tree.hpp"
+#include "spank/helper/user/remove_tree.hpp"
 
 #include <fcntl.h>
 #include <limits.h>

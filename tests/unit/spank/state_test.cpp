@@ -6,8 +6,8 @@
 #include <boost/test/unit_test.hpp>
 #include <vector>
 
-#include "spank/helper/daemon_notes.hpp"
 #include "spank/helper/fields.hpp"
+#include "spank/helper/root/daemon_notes.hpp"
 #include "temporary.hpp"
 
 using namespace batchai;
@@ -54,7 +54,7 @@ BOOST_AUTO_TEST_CASE(another_users_job_is_not_ours) {
     BOOST_TEST(read(text, 1, 7));
 }
 
-// Our own identity as a witness, in the words of helper/daemon_notes.hpp.
+// Our own identity as a witness, in the words of helper/root/daemon_notes.hpp.
 std::string own_identity() {
     return spank::to_text(*spank::identify(getpid()));
 }

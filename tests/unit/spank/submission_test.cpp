@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "spank/helper/submission.hpp"
+#include "spank/helper/root/submission.hpp"
 
 #include <boost/test/unit_test.hpp>
 

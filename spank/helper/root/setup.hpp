@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The verbs setup, teardown and sweep of batchai-helper. Each returns an exit code: 0, or 1 after
+// one line on standard error.
+#pragma once
+
+#include <sys/types.h>
+
+#include <string>
+
+#include "spank/helper/root/counters.hpp"
+
+namespace batchai::spank {
+
+// Sets this node up for the job of the request on standard input, if it is not set up already.
+// First it removes leftovers of an earlier submission with the same number. For a request without
+// options it does nothing else. users_umask: that of the job's user.
+int set_up(const std::string& policy_file, mode_t users_umask, const Counters&);
+
+// Ends the job with the directory of that name: its processes, mounts, temporary directory and
+// state.
+int tear_down(const std::string& job, const Counters&);
+
+// Finishes interrupted ends of jobs, removes leftovers from before a reboot, and prints one line
+// about the plugin and its policy. If the policy is wrong, that line is its error, on standard
+// error.
+int sweep(const std::string& policy_file, const Counters&);
+
+}  // namespace batchai::spank
