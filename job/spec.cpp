@@ -123,21 +123,23 @@ void read_identity(Reader& root, JobSpec& spec) {
     struct Field {
         const char* key;
         std::string& value;
-        bool required;
     };
-    const Field fields[] = {{"subscription", identity.subscription, true},
-                            {"resourceGroup", identity.resource_group, true},
-                            {"workspace", identity.workspace, true},
-                            {"experiment", identity.experiment, true},
-                            {"name", identity.name, true},
-                            {"uuid", identity.uuid, true},
-                            {"cluster", identity.cluster, false}};
+    const Field fields[] = {{"subscription", identity.subscription},
+                            {"resourceGroup", identity.resource_group},
+                            {"workspace", identity.workspace},
+                            {"experiment", identity.experiment},
+                            {"name", identity.name},
+                            {"uuid", identity.uuid}};
     for (const Field& field : fields) {
-        field.value =
-            field.required ? reader->required_string(field.key) : reader->string(field.key);
+        field.value = reader->required_string(field.key);
         if (!field.value.empty() && !is_object_name(field.value))
             reader->error(field.key, "'" + field.value + "' is not a name");
     }
+    identity.cluster = reader->string("cluster");
+    const ClusterName cluster = cluster_of(identity);
+    for (const std::string& part : {cluster.resource_group, cluster.workspace, cluster.name})
+        if (!identity.cluster.empty() && !is_object_name(part))
+            reader->error("cluster", "'" + part + "' is not a name");
     reader->finish();
     spec.identity = identity;
 }
@@ -287,6 +289,26 @@ std::optional<Priority> priority_of(std::string_view name) {
     if (name == "normal") return Priority::normal;
     if (name == "high") return Priority::high;
     return std::nullopt;
+}
+
+ClusterName cluster_of(const Identity& identity) {
+    const std::string& text = identity.cluster;
+    const auto group = text.find('/');
+    if (group == text.npos) return {identity.resource_group, identity.workspace, text};
+    const auto workspace = text.find('/', group + 1);
+    return {text.substr(0, group), text.substr(group + 1, workspace - group - 1),
+            text.substr(workspace + 1)};
+}
+
+std::string cluster_text(const Identity& identity, const ClusterName& cluster) {
+    const auto own = [](const std::string& part, const std::string& job) {
+        return part.empty() ? job : part;
+    };
+    const std::string group = own(cluster.resource_group, identity.resource_group);
+    const std::string workspace = own(cluster.workspace, identity.workspace);
+    const bool near = group == identity.resource_group && workspace == identity.workspace;
+    return near || cluster.name.empty() ? cluster.name
+                                        : group + "/" + workspace + "/" + cluster.name;
 }
 
 std::string Finding::text() const {

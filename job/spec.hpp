@@ -105,9 +105,21 @@ struct Identity {
     std::string workspace = "default";
     std::string experiment = "default";
     std::string name = "job";
-    std::string uuid;     // empty: not yet submitted
-    std::string cluster;  // empty: Slurm's default partition
+    std::string uuid;  // empty: not yet submitted
+    // NAME, or GROUP/WORKSPACE/NAME if it is not in the job's workspace. Empty: Slurm's default
+    // partition.
+    std::string cluster;
 };
+
+// A cluster's full name. An empty name: Slurm's default partition.
+struct ClusterName {
+    std::string resource_group, workspace, name;
+
+    bool operator==(const ClusterName&) const = default;
+};
+ClusterName cluster_of(const Identity&);
+// The text of Identity::cluster. Empty parts of the name are the identity's.
+std::string cluster_text(const Identity&, const ClusterName&);
 
 // schedulingPriority: "low", "normal", "high".
 enum class Priority { low, normal, high };

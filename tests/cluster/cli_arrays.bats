@@ -58,6 +58,23 @@ resume() { scontrol update NodeName=n1,n2 State=RESUME; }
     [ "$(batchai job show -n "$job" --query executionState)" = '"succeeded"' ]
 }
 
+@test "a job is known though batchai was killed between sbatch and its own note" {
+    write_command killed.json 1 true
+    sed -i 's/<AZURE_BATCHAI_STORAGE_ACCOUNT>/a/' killed.json
+    mkdir -p bin
+    write_script bin/sbatch 'PATH=${PATH#*:} sbatch "$@"' 'kill -KILL $PPID'
+    chown -R alice: bin
+    drain
+    run as_alice env PATH="$PWD/bin:$PATH" batchai job create -n killed -f killed.json
+    [ "$status" = 137 ]
+    number=$(squeue -h -o %i)
+    [ "$(batchai job list --query '[].[name, slurm.jobId]' -o tsv)" = $'killed\t'"$number" ]
+    resume
+    [ "$(wait_job "$number")" = COMPLETED ]
+    batchai job wait -n killed
+    [ -z "$(find "$(alice_home)/.local/share/batchai/jobs" -name submitting)" ]
+}
+
 @test "a submission that Slurm refuses is not listed" {
     write_command refused.json 1 true
     sed -i 's/<AZURE_BATCHAI_STORAGE_ACCOUNT>/a/' refused.json

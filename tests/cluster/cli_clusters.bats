@@ -105,3 +105,18 @@ JSON
     [ "$(batchai cluster create -n servers --nfs nfs1 --nfs-resource-group there --query 'nodeSetup.mountVolumes.fileServers[0].fileServer.id' -o tsv)" = \
         /subscriptions/slurm/resourceGroups/there/providers/Microsoft.BatchAI/workspaces/default/fileservers/nfs1 ]
 }
+
+@test "deleting a cluster ends its jobs of all groups, and no job of another group's cluster of that name" {
+    batchai cluster create -g one -n twin
+    batchai cluster create -g two -n twin
+    write_command job.json 1 'exec sleep 300'
+    sed -i 's/<AZURE_BATCHAI_STORAGE_ACCOUNT>/a/' job.json
+    batchai job create -g one -n own -f job.json -c twin
+    batchai job create -g one -n far -f job.json -c twin --cluster-resource-group two
+    [ "$(batchai job list -g one --query '[].[name, cluster.resourceGroup]' -o tsv)" = $'own\tone\nfar\ttwo' ]
+    batchai cluster delete -g two -n twin --yes
+    [ "$(batchai job show -g one -n far --query executionState)" = '"failed"' ]
+    [ "$(squeue -h -o %j)" = own ]
+    batchai cluster delete -g one -n twin --yes
+    [ -z "$(squeue -h -o %j)" ]
+}

@@ -300,7 +300,7 @@ edited() {
     write_command limit.json 1 true
     jq '.properties |= (.constraints = {maxWallClockTime: "PT1H"} | .schedulingPriority = "low")' limit.json >job.json
     create=(job create "${scope[@]}" -n limit -f job.json --storage-account-name a --dry-run)
-    batchai "${create[@]}" 2>/dev/null | grep -q -e '--nice=100 --comment=batchai:[^ ]*/limit --time=0-01:00:00'
+    batchai "${create[@]}" 2>/dev/null | grep -q -e '--comment=batchai:[^ ]*/limit --nice=100 --time=0-01:00:00'
     for words in "-t 5" "-t5" "--time 5" "--time=5" "--tim=5"; do
         # shellcheck disable=SC2086 # words
         batchai "${create[@]}" -- $words >command

@@ -169,9 +169,10 @@ int remove(const Session&, const ClusterArgs& args) {
     if (!found) return fail(kFailed, found.error());
     if (!*found)
         return fail(kBadInput, "cluster " + args.name + ": not found: see 'batchai cluster list'");
-    auto jobs = find_jobs(*store, {args.scope.resource_group, args.scope.workspace, "", "", ""});
+    auto jobs = find_jobs(*store, {});
     if (!jobs) return fail(kFailed, jobs.error());
-    std::erase_if(*jobs, [&](const JobRow& row) { return row.identity.cluster != args.name; });
+    const job::ClusterName name{args.scope.resource_group, args.scope.workspace, args.name};
+    std::erase_if(*jobs, [&](const JobRow& row) { return job::cluster_of(row.identity) != name; });
     const int code = end_jobs(*store, *jobs, Reach::whole_arrays, Ending::terminate, args.end,
                               "Delete the record of cluster " + args.name + "?");
     if (code != kOk) return code;

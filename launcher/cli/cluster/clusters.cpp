@@ -48,13 +48,14 @@ NodeCounts count_nodes(const Partition& partition) {
 }
 
 sys::Result<ClusterBinding> bind_cluster(History& history, const job::SitePolicy& policy,
-                                         const Scope& scope, const std::string& name) {
+                                         const job::ClusterName& cluster) {
+    const std::string& name = cluster.name;
     if (name.empty()) return ClusterBinding{};
     ClusterBinding binding;
     const auto site = policy.clusters.find(name);
     if (site != policy.clusters.end()) binding = {site->second.partition, site->second.gres, {}};
     const auto record =
-        history.find(Resource::Kind::cluster, scope.resource_group, scope.workspace, name);
+        history.find(Resource::Kind::cluster, cluster.resource_group, cluster.workspace, name);
     if (!record) return record.error();
     if (*record) {
         binding.partition = (*record)->document.value("partition", binding.partition);

@@ -37,7 +37,6 @@ struct ClusterBinding {
 
 // An empty name means the default partition. A name that neither the history nor the policy knows
 // is an error, which says how to define it.
-sys::Result<ClusterBinding> bind_cluster(History&, const job::SitePolicy&, const Scope&,
-                                         const std::string& name);
+sys::Result<ClusterBinding> bind_cluster(History&, const job::SitePolicy&, const job::ClusterName&);
 
 }  // namespace batchai::cli

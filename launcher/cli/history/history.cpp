@@ -247,11 +247,12 @@ sys::Result<bool> History::remove(const Resource& resource) {
 
 sys::Result<bool> History::add_job(const JobRow& job, bool allow_duplicate) {
     auto insert = database_.prepare(
-        "INSERT OR IGNORE INTO job(uuid, subscription, resource_group, workspace, experiment, "
+        "INSERT INTO job(uuid, subscription, resource_group, workspace, experiment, "
         "name, cluster, slurm_id, local, created) "
-        "SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10 WHERE ?11 OR NOT EXISTS (SELECT "
-        "1 FROM "
-        "job WHERE resource_group = ?3 AND workspace = ?4 AND experiment = ?5 AND name = ?6)");
+        "SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10 WHERE ?11 OR NOT EXISTS (SELECT 1 FROM "
+        "job WHERE resource_group = ?3 AND workspace = ?4 AND experiment = ?5 AND name = ?6) "
+        "ON CONFLICT(uuid) DO UPDATE SET slurm_id = excluded.slurm_id "
+        "WHERE slurm_id = 0 AND excluded.slurm_id > 0");
     if (!insert) return insert.error();
     const auto& identity = job.identity;
     const auto done = insert->bind(1, identity.uuid)
@@ -379,7 +380,9 @@ sys::Result<void> History::keep(const std::vector<const JobRow*>& rows) {
 }
 
 sys::Result<std::unordered_set<std::string>> History::uuids() {
-    auto query = database_.prepare("SELECT uuid FROM job");
+    auto query = database_.prepare(
+        "SELECT uuid FROM job LEFT JOIN task USING(uuid) WHERE local OR slurm_id > 0 OR place >= "
+        "0");
     if (!query) return query.error();
     std::unordered_set<std::string> uuids;
     for (;;) {

@@ -104,6 +104,7 @@ class History {
     sys::Result<void> set_deleting(const std::string& uuid);
     // Writes outcome and kept of ended jobs, in one transaction.
     sys::Result<void> keep(const std::vector<const JobRow*>&);
+    // Of all jobs but those whose number is not known yet.
     sys::Result<std::unordered_set<std::string>> uuids();
     sys::Result<void> remove_job(const std::string& uuid);
 

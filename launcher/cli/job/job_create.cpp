@@ -2,6 +2,7 @@
 //
 // job create: checks a job file, makes its snapshot and submits it with sbatch.
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -38,7 +39,6 @@ struct CreateArgs {
     std::vector<std::string> named;         // --account and other options that sbatch has too
     std::vector<std::string> after_dashes;  // the user's options for sbatch, after "--"
     std::string old_cluster;                // -r; then -c names the job file
-    Scope cluster_scope = {"", "", ""};     // empty: the job's
     bool without_plugin = false;
     bool dry_run = false;
     bool wait = false;
@@ -106,8 +106,7 @@ sys::Result<Submission> plan(const CreateArgs& args, const job::SitePolicy& poli
         std::getenv("SBATCH_QOS") == nullptr)
         submission.pass_through.push_back(priority);
     // With AccountingStoreFlags=job_comment, Slurm's accounting keeps the comment.
-    if (!gives(given, "--comment", ""))
-        submission.pass_through.push_back("--comment=" + job::comment_of(args.input.identity()));
+    if (!gives(given, "--comment", "")) submission.comment = job::comment_of(args.input.identity());
     // SBATCH_TIMELIMIT is the user's choice too.
     if (job.spec.time_limit && !gives(given, "--time", "-t") &&
         std::getenv("SBATCH_TIMELIMIT") == nullptr)
@@ -167,6 +166,13 @@ int submit_job(const Session& session, Store store, const CreateArgs& args, cons
     const std::string record = store.record(row.identity.uuid);
     submission.job_file = store.snapshot(row.identity.uuid);
     submission.output = record + "/slurm-%j.out";
+    // If this process is killed after sbatch, the mark and the comment's uuid lead to the number.
+    if (!submission.comment.empty()) submission.comment = job::comment_of(row.identity);
+    const std::string mark = record + "/" + job::kSubmittingFile;
+    if (auto marked = sys::write_file(mark, "", 0600); !marked) {
+        give_up(store, *std::move(taken));
+        return fail(kFailed, marked.error());
+    }
     const auto id = submit(submission);
     if (!id) {
         give_up(store, *std::move(taken));
@@ -178,6 +184,7 @@ int submit_job(const Session& session, Store store, const CreateArgs& args, cons
     auto noted = store.history.set_numbers({&row});
     if (noted) noted = remember_scope(store.history, args.input.scope);
     if (noted) noted = job::write_number(record, row.number);
+    if (noted) ::unlink(mark.c_str());
     if (!noted)
         return fail(kFailed, noted.error().in(fmt::format("job {} was submitted, but", *id)));
     if (session.wants_words()) {
@@ -238,15 +245,6 @@ void heed_old_options(CreateArgs& args, std::size_t times) {
     if (!args.old_cluster.empty()) args.input.cluster = args.old_cluster;
 }
 
-// The scope of the cluster: the job's, except what an ARM id or --cluster-resource-group says.
-Scope cluster_scope(const CreateArgs& args) {
-    Scope scope = args.input.scope;
-    const Scope& own = args.cluster_scope;
-    if (!own.resource_group.empty()) scope.resource_group = own.resource_group;
-    if (!own.workspace.empty()) scope.workspace = own.workspace;
-    return scope;
-}
-
 int run(const Session& session, CreateArgs args) {
     if (auto right = check_words(args.after_dashes); !right) return fail(kBadInput, right.error());
     const bool is_files = args.input.cluster.empty() && args.partition.empty();
@@ -257,7 +255,7 @@ int run(const Session& session, CreateArgs args) {
     if (!policy) return fail(kEnvironment, policy.error());
     auto store = open_store();
     if (!store) return fail(kEnvironment, store.error());
-    auto cluster = bind_cluster(store->history, *policy, cluster_scope(args), args.input.cluster);
+    auto cluster = bind_cluster(store->history, *policy, job::cluster_of(args.input.identity()));
     if (!cluster) {
         fail(kBadInput, is_files ? "properties.cluster.id: " + cluster.error().message +
                                        ". Or choose another one with --cluster or --partition: "
@@ -302,7 +300,7 @@ void add_job_create(CLI::App& parent, Session& session) {
                               "-c nc6cluster -f job.json --storage-account-name mystorageaccount");
     const auto args = std::make_shared<CreateArgs>();
     add_job_input(*verb, args->input);
-    const CLI::Validator cluster_id = id_in(args->cluster_scope);
+    const CLI::Validator cluster_id = id_in(args->input.cluster_scope);
     CLI::Option* const cluster =
         verb->add_option("-c,--cluster", args->input.cluster,
                          "cluster; left out: the job file's, else Slurm's default partition")
@@ -310,7 +308,7 @@ void add_job_create(CLI::App& parent, Session& session) {
     verb->add_option("-r,--cluster-name", args->old_cluster,
                      "cluster, as az had it first; then -c is the job file")
         ->transform(cluster_id);
-    verb->add_option("--cluster-resource-group", args->cluster_scope.resource_group,
+    verb->add_option("--cluster-resource-group", args->input.cluster_scope.resource_group,
                      "the cluster's group, if it is another one than the job's")
         ->check(kGroupName);
     verb->add_flag("--wait", args->wait, "then wait for its end, as job wait does");

@@ -118,9 +118,13 @@ void complete_toolkit(json& document) {
 }
 
 json cluster_reference(const job::Identity& identity) {
-    if (identity.cluster.empty()) return nullptr;
-    return {{"id", workspace_id(identity) + "/clusters/" + identity.cluster},
-            {"resourceGroup", identity.resource_group}};
+    const job::ClusterName cluster = job::cluster_of(identity);
+    if (cluster.name.empty()) return nullptr;
+    job::Identity home = identity;
+    home.resource_group = cluster.resource_group;
+    home.workspace = cluster.workspace;
+    return {{"id", workspace_id(home) + "/clusters/" + cluster.name},
+            {"resourceGroup", cluster.resource_group}};
 }
 
 json text_or_null(const std::string& text) {
@@ -225,12 +229,13 @@ Table job_table(const std::vector<JobLine>& lines) {
     for (const JobLine& line : lines) {
         const auto& identity = line.identity;
         const auto& execution = line.execution;
-        const bool named = !identity.cluster.empty();
+        const job::ClusterName cluster = job::cluster_of(identity);
+        const bool named = !cluster.name.empty();
         auto& row = table.rows.emplace_back();
         row = {shown_name(identity, line.number),
-               identity.cluster,
-               named ? identity.resource_group : "",
-               named ? identity.workspace : "",
+               cluster.name,
+               named ? cluster.resource_group : "",
+               named ? cluster.workspace : "",
                line.tool,
                line.nodes > 0 ? std::to_string(line.nodes) : "",
                line.deleting ? "deleting" : state_name(execution.state),

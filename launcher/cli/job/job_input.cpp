@@ -77,7 +77,8 @@ job::Identity JobInput::identity() const {
     identity.workspace = scope.workspace;
     identity.experiment = scope.experiment;
     identity.name = name;
-    identity.cluster = cluster;
+    identity.cluster = job::cluster_text(
+        identity, {cluster_scope.resource_group, cluster_scope.workspace, cluster});
     return identity;
 }
 

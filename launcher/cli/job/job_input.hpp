@@ -31,6 +31,7 @@ struct JobInput {
     Scope scope;
     std::string name;
     std::string cluster;
+    Scope cluster_scope = {"", "", ""};  // empty: the job's
     std::string config_file;
     StorageAccount storage;
     MountOptions mounts;

@@ -489,6 +489,7 @@ std::vector<std::string> sbatch_arguments(const Submission& submission) {
     if (!submission.output.empty()) arguments.push_back("--output=" + submission.output);
     if (!submission.partition.empty()) arguments.push_back("--partition=" + submission.partition);
     if (!submission.gres.empty()) arguments.push_back("--gres=" + submission.gres);
+    if (!submission.comment.empty()) arguments.push_back("--comment=" + submission.comment);
     arguments.insert(arguments.end(), submission.pass_through.begin(),
                      submission.pass_through.end());
     return arguments;

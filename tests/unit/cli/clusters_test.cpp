@@ -47,15 +47,17 @@ BOOST_AUTO_TEST_CASE(are_bound_by_record_then_by_policy_and_else_refused) {
     auto history = *History::open(directory.path());
     job::SitePolicy policy;
     policy.clusters["nc6"] = {"gpu", "STANDARD_NC6", "gpu:1"};
-    const Scope scope;
-    BOOST_TEST(bind_cluster(history, policy, scope, "")->partition.empty());
-    BOOST_TEST(bind_cluster(history, policy, scope, "nc6")->partition == "gpu");
-    BOOST_TEST(bind_cluster(history, policy, scope, "nc6")->gres == "gpu:1");
+    const auto bound = [&](const char* name) {
+        return bind_cluster(history, policy, {"default", "default", name});
+    };
+    BOOST_TEST(bound("")->partition.empty());
+    BOOST_TEST(bound("nc6")->partition == "gpu");
+    BOOST_TEST(bound("nc6")->gres == "gpu:1");
     BOOST_REQUIRE(history.put(
         {Resource::Kind::cluster, "default", "default", "nc6", {{"partition", "long"}}}));
-    BOOST_TEST(bind_cluster(history, policy, scope, "nc6")->partition == "long");
-    BOOST_TEST(bind_cluster(history, policy, scope, "nc6")->gres == "gpu:1");
-    const auto unknown = bind_cluster(history, policy, scope, "nc7");
+    BOOST_TEST(bound("nc6")->partition == "long");
+    BOOST_TEST(bound("nc6")->gres == "gpu:1");
+    const auto unknown = bound("nc7");
     BOOST_REQUIRE(!unknown);
     BOOST_TEST(unknown.error().message.find("[cluster.nc7]") != std::string::npos);
 }

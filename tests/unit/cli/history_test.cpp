@@ -101,6 +101,15 @@ BOOST_AUTO_TEST_CASE(refuses_a_taken_job_name_unless_told) {
     BOOST_TEST(jobs().size() == 3);
 }
 
+BOOST_AUTO_TEST_CASE(adopts_the_number_of_a_job_whose_submission_was_interrupted) {
+    add(row("1", "train"));
+    BOOST_TEST(history.uuids()->empty());
+    BOOST_REQUIRE(history.adopt({row("1", "train", 12)}));
+    BOOST_REQUIRE(history.adopt({row("1", "train", 13)}));  // a number stays
+    BOOST_TEST(jobs().at(0).number.own() == 12);
+    BOOST_TEST(history.uuids()->count("1") == 1);
+}
+
 BOOST_AUTO_TEST_CASE(finds_jobs_by_name_number_and_uuid) {
     add(row("1", "train", 12));
     add(row("2", "12", 13));
