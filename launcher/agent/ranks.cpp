@@ -213,9 +213,12 @@ double Ranks::silent(int rank) const {
     return std::chrono::duration<double>(steady_clock::now() - ranks_.at(rank).wrote).count();
 }
 
+// A rank stops and goes on with the processes that it has started, as in a shell.
 void Ranks::forward(const Signal& signal) {
+    const bool whole_group = signal.signal == SIGSTOP || signal.signal == SIGCONT;
     for (auto& [number, rank] : ranks_) {
-        if (rank.pid > 0 && is_member(signal.ranks, number)) ::kill(rank.pid, signal.signal);
+        if (rank.pid > 0 && is_member(signal.ranks, number))
+            ::kill(whole_group ? -rank.pid : rank.pid, signal.signal);
     }
 }
 

@@ -35,9 +35,11 @@ Signals handled_signals() {
 
 void block_signals(const Signals& signals) {
     sigset_t set = set_of(signals);
-    struct sigaction hangup {};
-    ::sigaction(SIGHUP, nullptr, &hangup);
-    if (hangup.sa_handler == SIG_IGN) sigdelset(&set, SIGHUP);  // a blocked signal would be kept
+    for (int signal : {SIGHUP, SIGINT, SIGQUIT}) {
+        struct sigaction action {};
+        ::sigaction(signal, nullptr, &action);
+        if (action.sa_handler == SIG_IGN) sigdelset(&set, signal);  // a blocked one would be kept
+    }
     sigprocmask(SIG_BLOCK, &set, nullptr);
 }
 

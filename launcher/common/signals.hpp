@@ -18,7 +18,9 @@ using Signals = std::vector<int>;
 
 sigset_t set_of(const Signals& signals);
 
-// Blocks the signals. Call it before any thread starts. SIGHUP stays ignored if it is (nohup).
+// Blocks the signals. Call it before any thread starts. SIGHUP stays ignored if it is (nohup), and
+// so do SIGINT and SIGQUIT: a script's shell ignores them for a job with "&", which goes on when
+// the user ends the script's foreground with Ctrl-C.
 void block_signals(const Signals& signals);
 
 class SignalEvents {

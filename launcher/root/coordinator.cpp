@@ -28,6 +28,13 @@ constexpr seconds kStall{10};
 constexpr milliseconds kProgress{500};
 constexpr milliseconds kDoubt{500};  // until a death by SIGTERM counts as a failure of its own
 
+// Ctrl-Z stops the ranks too. Agents and guards are in no terminal's process group.
+Signals root_signals() {
+    Signals signals = handled_signals();
+    signals.push_back(SIGTSTP);
+    return signals;
+}
+
 }  // namespace
 
 Coordinator::Coordinator(Session session)
@@ -51,6 +58,7 @@ Coordinator::Coordinator(Session session)
                }),
       deadline_(loop_, [this] { on_deadline(); }),
       doubt_(loop_, [this] { end_job(); }),
+      pause_(loop_, [] { std::raise(SIGSTOP); }),
       input_(loop_, [this](const Input& block) { agents_[0].peer->channel->send(block); }),
       fence_inquiry_(relay_, {[this](int node, const FenceQuery& query) {
                                   agents_[node].peer->channel->send(query);
@@ -72,7 +80,7 @@ SessionResult Coordinator::run(Session session) {
 }
 
 SessionResult Coordinator::run_to_end() {
-    block_signals(handled_signals());
+    block_signals(root_signals());
     std::signal(SIGPIPE, SIG_IGN);
     std::signal(SIGXFSZ, SIG_IGN);  // a write beyond the file's limit fails instead
     ::prctl(PR_SET_CHILD_SUBREAPER, 1);
@@ -91,13 +99,13 @@ SessionResult Coordinator::run_to_end() {
         }
     }
     std::string details;
-    if (outcome_.exit_code() != 0) {
-        std::string text = outcome_.text(map_, true);
+    if (std::string text = outcome_.text(map_, true); !text.empty()) {
         hide(text, secrets_);
         text = sys::printable_lines(text);
         const std::size_t first = text.find('\n');
         details = text.substr(first + 1);
-        if (has_colours(2)) text.replace(0, first, in_red(text.substr(0, first)));
+        if (outcome_.exit_code() != 0 && has_colours(2))
+            text.replace(0, first, in_red(text.substr(0, first)));
         // The same as in tell(), after the loop has ended.
         const std::size_t done = write_to_user(text);
         if (done < text.size() && err_->idle()) {
@@ -149,7 +157,7 @@ sys::Result<void> Coordinator::open() {
         listeners.push_back(std::move(*listener));
     }
     signals_ =
-        std::make_unique<SignalEvents>(loop_, handled_signals(), [this](int s) { on_signal(s); });
+        std::make_unique<SignalEvents>(loop_, root_signals(), [this](int s) { on_signal(s); });
     const auto on_failure = [this](const Sink::Failure& failure) { on_output_failure(failure); };
     out_ = err_ = std::make_shared<Sink>(loop_, session_.output, on_failure);
     printer_out_ = printer_err_ = std::make_shared<Printer>(loop_, *out_, session_.labels,

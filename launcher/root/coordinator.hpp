@@ -200,7 +200,7 @@ class Coordinator {
     std::shared_ptr<Printer> printer_out_, printer_err_;
     Timer stall_, progress_;
     ActiveTimer timeout_;
-    Timer deadline_, doubt_;
+    Timer deadline_, doubt_, pause_;
     RankMap map_;
     InputFeed input_;
     FenceInquiry fence_inquiry_;

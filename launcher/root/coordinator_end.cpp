@@ -22,6 +22,8 @@ constexpr std::chrono::milliseconds kEndDeadline{3000};
 // to end (KillWait), and the reason must be printed before.
 constexpr std::chrono::milliseconds kReaderDeadline{60'000}, kReaderDeadlineWhenAsked{5'000};
 constexpr std::chrono::milliseconds kByeDeadline{5000};
+// From the message that stops the ranks until the root stops itself: the message is sent.
+constexpr std::chrono::milliseconds kPause{100};
 
 }  // namespace
 
@@ -141,6 +143,10 @@ void Coordinator::on_child() {
 void Coordinator::on_signal(int signal) {
     if (signal == SIGCHLD) return on_child();
     if (signal == SIGQUIT) return inspect();
+    if (signal == SIGTSTP) {
+        if (state_ == State::running) to_all(Signal{SIGSTOP, {kAllRanks}});
+        return pause_.start(kPause);
+    }
     if (!ends_job(signal)) {
         if (state_ == State::running) to_all(Signal{signal, {kAllRanks}});
         return;

@@ -11,8 +11,9 @@ namespace {
 
 int exit_code_of(const RankEnd& end) {
     if (end.how == RankEnd::How::signaled) return kSignalled + end.code;
-    // An abort with code 0, or with a code whose exit status would be 0, is still a failure.
-    if (end.how == RankEnd::How::aborted) return (end.code & 255) == 0 ? 1 : end.code & 255;
+    // As mpirun and Hydra: an abort with code 0 ends the job with 0, one with code 256 does not.
+    if (end.how == RankEnd::How::aborted && end.code != 0)
+        return (end.code & 255) == 0 ? 1 : end.code & 255;
     return end.code;
 }
 
@@ -124,14 +125,15 @@ bool Outcome::failed() const {
 Cause Outcome::cause() const {
     if (const Other* other = first_other()) return other->cause;
     const RankEnd* rank = first_rank();
-    if (rank == nullptr) return misplaced_.empty() ? Cause::none : Cause::other;
+    if (rank == nullptr || exit_code_of(*rank) == 0)
+        return misplaced_.empty() ? Cause::none : Cause::other;
     return rank->how == RankEnd::How::not_started ? Cause::other : Cause::rank;
 }
 
 int Outcome::exit_code() const {
     if (const Other* other = first_other()) return other->code;
     const RankEnd* rank = first_rank();
-    if (rank != nullptr) return exit_code_of(*rank);
+    if (rank != nullptr && exit_code_of(*rank) != 0) return exit_code_of(*rank);
     return misplaced_.empty() ? 0 : kMisplacedOutput;
 }
 
@@ -166,7 +168,7 @@ bool Outcome::logged() const {
 }
 
 std::string Outcome::text(const RankMap& map, bool with_tail) const {
-    if (exit_code() == 0) return {};
+    if (!failed() && misplaced_.empty()) return {};
     std::string text = line(map) + "\n";
     const RankEnd* culprit = first_other() != nullptr ? nullptr : first_rank();
     if (with_tail && culprit != nullptr) text += details(*culprit, error_file());

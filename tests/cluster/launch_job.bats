@@ -387,7 +387,7 @@ kept_with() { grep -rlF --include='batchai-*' -- "$1" /var/tmp 2>/dev/null; }
     timeout 60 batchai-launch --local 1 -n 1 sh -c 'head -c 1000000 /dev/zero; touch written; exit 3' >pipe 2>errors 9>&- &
     eventually test -e written
     sleep 1
-    kill -INT "$(pgrep -P $! -x batchai-launch)"
+    kill -TERM "$(pgrep -P $! -x batchai-launch)"
     code=0
     wait $! || code=$?
     exec 9>&-

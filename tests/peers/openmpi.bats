@@ -47,6 +47,9 @@ all_fine() { [ "$(grep -c 'of 4 is fine$' <<<"$output")" -eq 4 ]; }
     run slurm_launch "$check" 4 2 abort 3 7
     [ "$status" -eq 7 ]
     [[ $output = *"batchai-launch: rank 3 on n2 aborted the job with code 7"* ]]
+    run slurm_launch "$check" 4 2 abort 3 0 # as with mpirun
+    [ "$status" -eq 0 ]
+    [[ $output = *"batchai-launch: rank 3 on n2 aborted the job with code 0"* ]]
 }
 
 @test "a program that asks for new processes does not hang, and the launcher says why" {

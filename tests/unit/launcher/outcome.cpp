@@ -135,10 +135,20 @@ BOOST_AUTO_TEST_CASE(signals_have_names_and_codes_above_128) {
         "batchai-launch: rank 3 on n2 was killed by signal 11 (SIGSEGV), core dumped, after 1.2 s");
 }
 
-BOOST_AUTO_TEST_CASE(an_abort_is_a_failure_even_with_code_0) {
-    Outcome outcome;
-    outcome.add(end_of(0, RankEnd::How::aborted, 0, 1.0));
-    BOOST_TEST(outcome.exit_code() == 1);
+BOOST_AUTO_TEST_CASE(an_abort_ends_the_job_with_its_code_and_0_is_no_failure) {
+    const auto aborted = [](int code) {
+        Outcome outcome;
+        outcome.add(end_of(0, RankEnd::How::aborted, code, 1.0));
+        outcome.add(end_of(1, RankEnd::How::signaled, SIGTERM, 1.1, true));
+        return outcome;
+    };
+    BOOST_TEST(aborted(0).failed());  // the other ranks are ended
+    BOOST_TEST(aborted(0).exit_code() == 0);
+    BOOST_CHECK(aborted(0).cause() == Cause::none);
+    BOOST_TEST(aborted(0).text(kMap, true).find("aborted the job with code 0") !=
+               std::string::npos);
+    BOOST_TEST(aborted(3).exit_code() == 3);
+    BOOST_TEST(aborted(256).exit_code() == 1);
 }
 
 BOOST_AUTO_TEST_CASE(a_time_out_is_the_cause_of_the_deaths_after_it) {
