@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstring>
@@ -19,6 +20,7 @@
 #include "sys/c_strings.hpp"
 #include "sys/child.hpp"
 #include "sys/pipe.hpp"
+#include "sys/shell.hpp"
 
 namespace batchai::launcher {
 namespace {
@@ -29,21 +31,44 @@ struct Report {
     int code;
 };
 
-SpawnFailure explain(const Report& report, const SpawnRequest& request) {
+// A file's path, relative to the rank's directory, for this process.
+std::string at(const SpawnRequest& request, const std::string& file) {
+    return file.starts_with("/") ? file : request.directory + "/" + file;
+}
+
+// The cause of ENOENT for a program whose file is there.
+std::string missing_interpreter(const SpawnRequest& request, const std::string& file) {
+    char start[256] = {};
+    const sys::UniqueFd fd(::open(at(request, file).c_str(), O_RDONLY | O_CLOEXEC));
+    if (!fd || ::read(fd.get(), start, sizeof start - 1) <= 2 || start[0] != '#' || start[1] != '!')
+        return "its dynamic loader is missing on this node";
+    const std::string_view line(start, std::strcspn(start, "\n"));
+    if (line.ends_with('\r'))
+        return "its first line ends with a carriage return, as on Windows: remove them with "
+               "sed -i 's/\\r$//' " +
+               sys::shell_quoted(file);
+    const std::string_view words =
+        line.substr(std::min(line.find_first_not_of(" \t", 2), line.size()));
+    return "its interpreter " + std::string(words.substr(0, words.find_first_of(" \t"))) +
+           " is missing on this node";
+}
+
+SpawnFailure explain(const Report& report, const SpawnRequest& request, const std::string& path) {
     const std::string why = std::string(": ") + std::strerror(report.code);
     if (report.step == Report::Step::directory) {
         return {kOwnFailure, "entering " + request.directory + why};
     }
     if (report.step == Report::Step::pipes) return {kOwnFailure, "connecting pipes" + why};
+    if (report.code == ENOENT && ::access(at(request, path).c_str(), F_OK) == 0)
+        return {kNotExecutable, request.argv[0] + ": " + missing_interpreter(request, path)};
     const bool found = report.code != ENOENT && report.code != ENOTDIR;
     return {found ? kNotExecutable : kNotFound, request.argv[0] + why};
 }
 
 // Why a file cannot be executed: an errno value; 0: it can.
 int file_error(const SpawnRequest& request, const std::string& file) {
-    const std::string at = file.starts_with("/") ? file : request.directory + "/" + file;
     struct stat info {};
-    if (::stat(at.c_str(), &info) != 0) return errno;
+    if (::stat(at(request, file).c_str(), &info) != 0) return errno;
     if (S_ISDIR(info.st_mode)) return EISDIR;
     return S_ISREG(info.st_mode) ? 0 : EACCES;
 }
@@ -54,7 +79,7 @@ SpawnFailure find_program(const SpawnRequest& request, std::string& path) {
     if (name.find('/') != std::string::npos) {
         path = name;
         const int error = file_error(request, name);
-        return error == 0 ? SpawnFailure{} : explain({Report::Step::program, error}, request);
+        return error == 0 ? SpawnFailure{} : explain({Report::Step::program, error}, request, path);
     }
     const auto variable = request.environment.find("PATH");
     std::string_view rest = variable == request.environment.end()
@@ -165,7 +190,7 @@ SpawnFailure spawn(const SpawnRequest& request, Spawned& spawned) {
     report->write.reset();
     Report failure{};
     if (::read(report->read.get(), &failure, sizeof failure) == sizeof failure) {
-        return explain(failure, request);
+        return explain(failure, request, path);
     }
     set_nonblocking(output->read.get());
     set_nonblocking(error->read.get());

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# batchai-launch on a terminal: colours, and a status line until the ranks start.
+# batchai-launch as a shell uses it: colours, a status line until the ranks start, Ctrl-C, Ctrl-Z, scripts.
 # minislurm: none
 #
 # shellcheck disable=SC2154 # status and output are set by run
@@ -47,4 +47,57 @@ END
     [ "$status" -eq 0 ]
     [[ $output = *'batchai-launch: preparing: 0 of 2 nodes'*$'\rESC[K'* ]]
     [[ ${output##*preparing: ? of 2 nodes} = $'\rESC[K'* ]]
+}
+
+@test "Ctrl-Z stops the ranks and the processes that they have started, and fg continues them" {
+    cat >"$BATS_TEST_TMPDIR/session.py" <<'END'
+import os, signal, subprocess, sys, time
+signal.signal(signal.SIGTSTP, signal.SIG_DFL)
+launch = subprocess.Popen(["batchai-launch", "--local", "2", "--", "sh", "-c",
+                           "sh -c 'until [ -e go ]; do sleep 0.1; done; echo gone on' & wait"], cwd=sys.argv[1])
+
+def states():
+    of_ranks = subprocess.run(["ps", "-eo", "stat=,args="], stdout=subprocess.PIPE, universal_newlines=True).stdout
+    return [line[0] for line in of_ranks.splitlines() if line.split(None, 1)[1].startswith("sh -c") and "gone on" in line]
+
+def wait_for(condition):
+    while not condition():
+        time.sleep(0.1)
+
+wait_for(lambda: len(states()) == 4)
+launch.send_signal(signal.SIGTSTP)
+wait_for(lambda: states() == ["T"] * 4)
+os.waitpid(launch.pid, os.WUNTRACED)
+open(sys.argv[1] + "/go", "w").close()
+time.sleep(0.5)
+assert states() == ["T"] * 4
+launch.send_signal(signal.SIGCONT)
+sys.exit(launch.wait())
+END
+    run timeout 60 /usr/bin/python3 "$BATS_TEST_TMPDIR/session.py" "$BATS_TEST_TMPDIR"
+    [ "$status" -eq 0 ]
+    [ "$(tail -n 2 <<<"$output")" = $'gone on\ngone on' ]
+}
+
+@test "a launch in the background of a script survives Ctrl-C, as its shell wants" {
+    cd "$BATS_TEST_TMPDIR" || return
+    # Such a shell ignores SIGINT and SIGQUIT for what it starts with "&".
+    run timeout 60 bash -c 'batchai-launch --local 1 sh -c "touch begun; until [ -e go ]; do sleep 0.1; done; echo ended" &
+        until [ -e begun ]; do sleep 0.1; done
+        kill -INT $!; kill -QUIT $!; touch go; wait $!'
+    [ "$status" -eq 0 ]
+    [[ $output = *ended && $output != *SIGINT* ]]
+}
+
+@test "a script whose interpreter is missing, or that has Windows line ends, is not called missing" {
+    cd "$BATS_TEST_TMPDIR" || return
+    printf '#!/bin/bash\r\necho hello\r\n' >crlf.sh
+    printf '#! /opt/none/python -u\n' >none.py
+    chmod +x crlf.sh none.py
+    run timeout 60 batchai-launch --local 1 -n 1 ./crlf.sh
+    [ "$status" -eq 126 ]
+    [[ $output = *" could not be started: ./crlf.sh: its first line ends with a carriage return, as on Windows: "*" sed -i 's/\r$//' ./crlf.sh" ]]
+    run timeout 60 batchai-launch --local 1 -n 1 ./none.py
+    [ "$status" -eq 126 ]
+    [[ $output = *" could not be started: ./none.py: its interpreter /opt/none/python is missing on this node" ]]
 }
