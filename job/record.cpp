@@ -146,10 +146,10 @@ void leave_outputs(const std::string& directory, const std::string& line) {
 
 sys::Result<void> append_execution_log(const std::string& path, const std::string& text) {
     const std::time_t now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
-    std::tm local{};
-    localtime_r(&now, &local);
+    std::tm utc{};
+    gmtime_r(&now, &utc);  // as the service, and as `batchai job show`
     char stamp[32];
-    std::strftime(stamp, sizeof stamp, "%Y/%m/%d %H:%M:%S ", &local);
+    std::strftime(stamp, sizeof stamp, "%Y/%m/%d %H:%M:%S ", &utc);
     return append_log(path, stamp + sys::printable_lines(text) + "\n");
 }
 

@@ -106,7 +106,7 @@ std::string skipped_line(const Preparation& what, double time, const std::string
     return sys::printable(fmt::format(
         "job preparation on {}: skipped: the same one succeeded at {:%Y/%m/%d %H:%M:%S}; remove {} "
         "to run it again",
-        what.node, fmt::localtime(seconds), file));
+        what.node, fmt::gmtime(seconds), file));
 }
 
 // The outputs of the command.
