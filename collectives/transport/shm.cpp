@@ -193,21 +193,25 @@ bool Node::slot_free(std::uint64_t chunk) const {
 }
 
 Failure Node::fail(const Failure& failure) {
-    int none = 0;
-    if (head_->failed.compare_exchange_strong(none, 1, std::memory_order_acquire)) {
-        head_->status = failure.status;
-        const std::size_t length = std::min(failure.sentence.size(), sizeof head_->sentence - 1);
-        std::memcpy(head_->sentence, failure.sentence.data(), length);
-        head_->sentence[length] = '\0';
-        head_->failed.store(2, std::memory_order_release);
-        return failure;
+    const std::lock_guard lock(reporting_);
+    if (!failed()) {
+        Report& report = ranks_[rank_].report;
+        report.status = failure.status;
+        const std::size_t length = std::min(failure.sentence.size(), sizeof report.sentence - 1);
+        std::memcpy(report.sentence, failure.sentence.data(), length);
+        report.sentence[length] = '\0';
+        int none = 0;
+        head_->failed.compare_exchange_strong(none, rank_ + 1, std::memory_order_acq_rel);
+        std::atomic_thread_fence(std::memory_order_release);  // before the program's next stores
     }
-    return this->failure().value_or(failure);
+    return *this->failure();
 }
 
 std::optional<Failure> Node::failure() const {
-    if (!failed()) return std::nullopt;
-    return Failure{static_cast<batchai_coll_status>(head_->status), head_->sentence};
+    const int first = head_->failed.load(std::memory_order_acquire);
+    if (first == 0) return std::nullopt;
+    const Report& report = ranks_[first - 1].report;
+    return Failure{static_cast<batchai_coll_status>(report.status), report.sentence};
 }
 
 }  // namespace batchai::coll

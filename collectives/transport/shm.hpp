@@ -34,6 +34,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
@@ -158,18 +159,23 @@ class Node {
     std::string path() const { return segment_.path(); }
     void close() { segment_.close(); }
 
-    // Reports a failure to all ranks of the node. The first one is final; returns that one.
+    // Reports a failure to all ranks of the node. The first one is final; returns that one. What
+    // this rank writes afterwards, another rank sees only with the failure. Any thread may call it.
     Failure fail(const Failure& failure);
     std::optional<Failure> failure() const;
-    bool failed() const { return head_->failed.load(std::memory_order_acquire) == 2; }
+    bool failed() const { return head_->failed.load(std::memory_order_acquire) != 0; }
 
   private:
+    // A rank writes its report and then offers it, so a rank that dies meanwhile blocks no report.
     struct alignas(128) Head {
-        std::atomic<int> failed;  // 0, 1 while the failure is written, 2
+        std::atomic<int> failed;  // 0, or 1 + the local rank whose report was the first
+    };
+    struct Report {
         int status;
         char sentence[512];
     };
     struct Rank {
+        Report report;
         Entry entries[2];
         Counter beats, connected, copied, reduced, taken;
     };
@@ -179,6 +185,7 @@ class Node {
     }
 
     Segment segment_;
+    std::mutex reporting_;  // this rank's threads
     int rank_, size_;
     std::size_t slot_bytes_;
     Head* head_;
