@@ -208,7 +208,7 @@ sys::Result<void> Communicator::accept_offers() {
         const std::string& path = offer->memory;
         if (path.empty()) return {};
         auto memory = Segment::open(path, node_bytes(true));
-        if (!memory) return memory.error();
+        if (!memory) return memory.error().in(fmt::format("memory of rank {}", first));
         use(std::move(*memory));
     }
     for (int node = 0; wire_ != nullptr && node < topology_.nodes(); ++node) {

@@ -98,7 +98,7 @@ sys::Result<std::vector<Segment>> Communicator::share(Bootstrap& ranks, std::siz
         const MemoryPart& offer = (*offers)[static_cast<std::size_t>(rank)];
         auto part = Segment::open(offer.path, offer.bytes);
         if (!part) {
-            opened.error = part.error().message;
+            opened.error = part.error().in(fmt::format("memory of rank {}", rank)).message;
             break;
         }
         parts.push_back(std::move(*part));

@@ -85,7 +85,15 @@ sys::Result<Segment> Segment::create(std::size_t bytes, std::size_t at_once) {
 
 sys::Result<Segment> Segment::open(const std::string& path, std::size_t bytes) {
     sys::UniqueFd file(::open(path.c_str(), O_RDWR | O_CLOEXEC));
-    if (!file) return sys::errno_error("opening the node's shared memory " + path);
+    if (!file) {
+        const bool refused = errno == EACCES || errno == EPERM;
+        sys::Error error = sys::errno_error("opening the node's shared memory " + path);
+        if (refused)
+            error.message +=
+                ": the process that made it is not dumpable: its program must be readable for its "
+                "user, and must not call prctl(PR_SET_DUMPABLE, 0)";
+        return error;
+    }
     struct stat status {};
     if (::fstat(file.get(), &status) != 0 || static_cast<std::size_t>(status.st_size) != bytes) {
         return sys::Error{path +

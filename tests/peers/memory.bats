@@ -39,6 +39,14 @@ setup() {
     all_fine local_launch 1 3 unshare -Ur "$check" bits
 }
 
+@test "a rank whose process is not dumpable is named, with what to do" {
+    local user=(setpriv --reuid=65534 --regid=65534 --clear-groups env HOME=/nonexistent)
+    cd / || return
+    run timeout -k 2 "$deadline" "${user[@]}" batchai-launch --local 1 -n 3 -- "$check" hidden
+    [ "$status" -eq 0 ]
+    fine 3
+}
+
 @test "all ranks are told when one calls something else" {
     for layout in "local_launch 1 3" "slurm_launch 2 3"; do
         # shellcheck disable=SC2086 # words

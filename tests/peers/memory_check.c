@@ -11,6 +11,7 @@
 //   long       the same of some that are longer than the caches
 //   refused    what is refused, and a lack of memory; the communicator survives it
 //   mismatch   a rank calls something else than allocate: all ranks get MISMATCH
+//   hidden     a rank is not dumpable: all ranks get SYSTEM with its number
 //   killed     a rank kills itself amid operations: all others get PEER
 #include <math.h>
 #include <signal.h>
@@ -18,6 +19,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 
 #include "numbers.h"
 #include "rank.h"
@@ -140,6 +142,14 @@ static void mismatch(void) {
                   "calls allocate");
 }
 
+static void hidden(void) {
+    void* memory = NULL;
+    if (rank == 1) prctl(PR_SET_DUMPABLE, 0);
+    const batchai_coll_status status = batchai_coll_allocate(comm, 1, &memory);
+    expect_status(status, BATCHAI_COLL_ERR_SYSTEM, "memory of rank 1: ");
+    expect_status(status, BATCHAI_COLL_ERR_SYSTEM, "is not dumpable");
+}
+
 static void killed(void) {
     const size_t count = most / sizeof(float);
     float* numbers = allocated(most);
@@ -165,6 +175,8 @@ int main(int count, char** words) {
         refused();
     } else if (strcmp(mode, "mismatch") == 0) {
         mismatch();
+    } else if (strcmp(mode, "hidden") == 0) {
+        hidden();
     } else if (strcmp(mode, "killed") == 0) {
         killed();
     } else {
