@@ -91,12 +91,9 @@ SessionResult Coordinator::run_to_end() {
     loop_.run();
     kill_descendants();
     starter_words_.catch_up();
-    if (srun_ended_ && !session_.allocation.local) sweep_nodes(session_.allocation);
-    if (outcome_.cause() == Cause::signal && !session_.allocation.local) {
-        if (const auto job =
-                ask_slurm(session_.allocation.job.whole(), session_.allocation.restarts)) {
-            outcome_.explain_signal(reason_to_end(*job));
-        }
+    if (!session_.allocation.local) {
+        if (srun_ended_) sweep_nodes(session_.allocation);
+        ask_who_ended_it();
     }
     std::string details;
     if (std::string text = outcome_.text(map_, true); !text.empty()) {
@@ -129,6 +126,19 @@ SessionResult Coordinator::run_to_end() {
             outcome_.node(map_),
             details,
             outcome_.error_file()};
+}
+
+// Slurm may signal ranks alone (proctrack/linuxproc), and ranks may answer with any exit code. So
+// no rank or node is blamed if Slurm ends the job.
+void Coordinator::ask_who_ended_it() {
+    const Cause cause = outcome_.cause();
+    if (cause != Cause::signal && cause != Cause::rank && cause != Cause::node) return;
+    const auto job = ask_slurm(session_.allocation.job.whole(), session_.allocation.restarts);
+    const std::string why = job ? reason_to_end(*job) : "";
+    if (cause != Cause::signal && !why.empty())
+        outcome_.add(
+            {0, "batchai-launch: asked to end by Slurm", kSignalled + SIGTERM, Cause::signal});
+    outcome_.explain_signal(why);
 }
 
 std::optional<double> Coordinator::timeout_left() const {

@@ -124,6 +124,7 @@ class Coordinator {
     };
 
     sys::Result<void> open();
+    void ask_who_ended_it();
     std::optional<double> timeout_left() const;
     void admit(Link link);
     void on_hello(Peer& peer, Reader& reader);

@@ -163,17 +163,16 @@ bool Coordinator::ends_job(int signal) const {
            (signal != 0 && signal == session_.end_on);
 }
 
-// The signal comes from the user, or from Slurm through an agent.
+// The signal comes from the user, or from Slurm through an agent. Slurm may have signalled ranks
+// first, so what they did in the last second is a consequence.
 void Coordinator::on_asked(int signal) {
+    constexpr double kFirst = 1;
     if (signal == SIGQUIT) return inspect();
-    if (!ends_job(signal) || asking_ != Asking::no) return;
-    if (state_ == State::ending || state_ == State::over) return;
+    if (!ends_job(signal) || asking_ != Asking::no || state_ == State::over) return;
     asking_ = Asking::end;
     const std::string name = signal_name(signal);
-    const double now = sys::wall_clock();
-    outcome_.excuse(signal, now - 1);
-    outcome_.add(
-        {now, "batchai-launch: asked to end by " + name, kSignalled + signal, Cause::signal});
+    outcome_.add({sys::wall_clock() - kFirst, "batchai-launch: asked to end by " + name,
+                  kSignalled + signal, Cause::signal});
     const bool waits = state_ == State::running && session_.grace >= 1;
     end_job(signal == SIGHUP ? SIGTERM : signal,
             std::chrono::milliseconds(static_cast<long>(session_.grace * 1000)));

@@ -76,14 +76,6 @@ void Outcome::add(const Misplaced& misplaced) {
         misplaced_.push_back(misplaced);
 }
 
-void Outcome::excuse(int signal, double since) {
-    for (auto& [rank, end] : ends_) {
-        if (end.how == RankEnd::How::signaled && end.code == signal && end.time >= since) {
-            end.asked = true;
-        }
-    }
-}
-
 void Outcome::explain_signal(const std::string& why) {
     for (Other& other : others_) {
         if (other.cause == Cause::signal) other.line += why;

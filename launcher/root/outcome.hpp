@@ -54,10 +54,6 @@ class Outcome {
     // Whether all other ranks have succeeded and servers still run.
     bool only_servers_run() const;
 
-    // Ranks that this signal has ended since that time were asked to end, before the root knew of
-    // it.
-    void excuse(int signal, double since);
-
     // Adds to the line of a signal why it was sent.
     void explain_signal(const std::string& why);
 

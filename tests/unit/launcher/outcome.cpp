@@ -174,9 +174,9 @@ BOOST_AUTO_TEST_CASE(a_rank_that_others_waited_for_comes_before_them) {
 
 BOOST_AUTO_TEST_CASE(a_job_that_was_asked_to_end_is_no_failure_of_its_ranks) {
     Outcome outcome;
-    outcome.add(end_of(0, RankEnd::How::signaled, SIGTERM, 4.8));  // Slurm told the rank first
-    outcome.excuse(SIGTERM, 4.0);
-    outcome.add({5.0, "asked to end", 143, Cause::signal});
+    outcome.add(end_of(0, RankEnd::How::exited, 3, 4.8));  // Slurm told the rank first
+    outcome.add({4.0, "asked to end", 143, Cause::signal});
+    outcome.add(end_of(3, RankEnd::How::signaled, SIGTERM, 4.9));
     outcome.add(end_of(1, RankEnd::How::exited, 0, 5.5, true));
     outcome.add(end_of(2, RankEnd::How::signaled, SIGKILL, 15.0, true));
     outcome.explain_signal(": time is over");
@@ -212,8 +212,7 @@ BOOST_AUTO_TEST_CASE(a_death_notice_is_read_as_it_was_said_and_nothing_else_is) 
 BOOST_AUTO_TEST_CASE(a_rank_that_died_long_before_the_signal_is_still_the_cause) {
     Outcome outcome;
     outcome.add(end_of(0, RankEnd::How::signaled, SIGTERM, 1.0));
-    outcome.excuse(SIGTERM, 4.0);
-    outcome.add({5.0, "asked to end", 143, Cause::signal});
+    outcome.add({4.0, "asked to end", 143, Cause::signal});
     BOOST_TEST(outcome.cause() == Cause::rank);
 }
 
