@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "spank/epilog.hpp"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "spank/asked.hpp"
 #include "spank/process.hpp"
@@ -12,6 +14,13 @@
 
 namespace batchai::spank {
 namespace {
+
+// How long the helper waits for the end of a job. Three times as much must be less than what Slurm
+// gives the epilog: the helper is killed after twice as much, and Slurm's own work takes time too.
+int end_seconds() {
+    const int limit = slurm::epilog_limit();
+    return limit != 0 && limit / 3 < kEndSeconds ? limit / 3 : kEndSeconds;
+}
 
 // Runs the helper and writes each line of its output to slurmd's log. Returns its exit status.
 int run_helper(const Site& site, const char* const* argv) {
@@ -23,12 +32,12 @@ int run_helper(const Site& site, const char* const* argv) {
     Program program = {path, argv, environment};
     program.out = output.fd();
     program.err = output.fd();
-    program.seconds = kTeardownSeconds;
+    program.seconds = end_seconds() > 0 ? 2 * end_seconds() : 1;
     const int status = run(program);
     if (status == kTimedOut)
         slurm::say(
-            "batchai: batchai-helper did not end in time. The next job that ends on this node "
-            "continues the cleanup");
+            "batchai: batchai-helper did not end in time. The next job on this node continues the "
+            "cleanup");
     if (status == kNotStarted || status == 127)
         slurm::say(
             "batchai: cannot run batchai-helper. Install batchai on this node, or correct libexec= "
@@ -41,6 +50,20 @@ int run_helper(const Site& site, const char* const* argv) {
     return status;
 }
 
+// True if a job's end was begun and not finished.
+bool has_unfinished_end() {
+    DIR* const jobs = opendir(kJobsDirectory);
+    if (!jobs) return false;
+    bool found = false;
+    while (const dirent* job = found ? nullptr : readdir(jobs)) {
+        char mark[300];
+        snprintf(mark, sizeof mark, "%s/%s", job->d_name, kEndingFile);
+        found = faccessat(dirfd(jobs), mark, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+    }
+    closedir(jobs);
+    return found;
+}
+
 }  // namespace
 
 void end_job(slurm::Handle spank, const Site& site) {
@@ -51,13 +74,23 @@ void end_job(slurm::Handle spank, const Site& site) {
     if (!directory) return;
     const Descriptor marked(
         openat(directory.get(), kEndingFile, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600));
-    const char* argv[] = {"batchai-helper",      "teardown",    "--job", name.text,
-                          counters_option(site), site.counters, nullptr};
+    char seconds[16];
+    snprintf(seconds, sizeof seconds, "%d", end_seconds());
+    const char* argv[] = {
+        "batchai-helper",      "teardown",    "--job", name.text, "--seconds", seconds,
+        counters_option(site), site.counters, nullptr};
     const bool finished = run_helper(site, argv) == 0;
     char line[128];
     snprintf(line, sizeof line, "batchai: job %u, user %u: %s", job, slurm::job_user(spank),
              finished ? "ended on this node" : "cleanup on this node is not finished");
     slurm::log_info(line);
+}
+
+void continue_ends(const Site& site) {
+    if (!has_unfinished_end()) return;
+    const char* argv[] = {"batchai-helper", "finish", counters_option(site), site.counters,
+                          nullptr};
+    run_helper(site, argv);
 }
 
 void sweep(const Site& site) {

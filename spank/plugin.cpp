@@ -77,8 +77,9 @@ BATCHAI_EXPORT int slurm_spank_task_init(spank_t spank, int argc, char** argv) {
     return 0;
 }
 
-BATCHAI_EXPORT int slurm_spank_job_prolog(spank_t spank, int, char**) {
+BATCHAI_EXPORT int slurm_spank_job_prolog(spank_t spank, int argc, char** argv) {
     batchai::spank::note_options(spank);
+    batchai::spank::continue_ends(site(argc, argv));
     return 0;
 }
 

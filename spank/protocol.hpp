@@ -25,8 +25,9 @@
 namespace batchai::spank {
 
 // Each job has a directory CLUSTER-NUMBER, 0700, inside a private self-bind of kBaseDirectory. That
-// one is 0711, because mounts of jobs may be below it. If another submission has the number now,
-// the leftover of the old one gets the name with ".N" at its end.
+// one is 0711, because mounts of jobs may be below it. The end of a job adds ".N" to the name
+// before it begins, and a set-up to the name of another submission's leftover. So a new job with
+// the number, such as a requeued one, finds the name free.
 inline constexpr char kBaseDirectory[] = "/run/batchai";
 inline constexpr char kLockFile[] = "/run/batchai/lock";  // while the self-bind is made
 inline constexpr char kEndsFile[] = "/run/batchai/ends";  // while interrupted ends are finished
@@ -75,7 +76,10 @@ inline constexpr char kCancelled[] = "job preparation was cancelled";
 // for slurmctld's answer, 40 for leftovers of an earlier run, 50 for a failure.
 inline constexpr int kCheckSeconds = 60;
 inline constexpr int kSetupSeconds = 480;
-inline constexpr int kTeardownSeconds = 90;
 inline constexpr int kLogSeconds = 10;  // a line to the logs
+// How long the end of a job waits until it leaves the rest to the background. It covers the time
+// that a FUSE program gets to write its data (helper/root/end.cpp). Less if Slurm gives an epilog
+// less than three times as much (epilog.cpp).
+inline constexpr int kEndSeconds = 30;
 
 }  // namespace batchai::spank

@@ -73,6 +73,30 @@ const char* cluster() {
     return &slurm_conf && slurm_conf.cluster_name ? slurm_conf.cluster_name : "slurm";
 }
 
+namespace {
+
+int seconds_of(uint16_t limit) {
+    return limit == NO_VAL16 || limit == INFINITE16 ? 0 : limit;
+}
+
+// Newer releases have a limit for each.
+template <class Configuration>
+int least_limit(const Configuration& conf) {
+    if constexpr (requires { conf.epilog_timeout; }) {
+        const int prolog = seconds_of(conf.prolog_timeout),
+                  epilog = seconds_of(conf.epilog_timeout);
+        return prolog != 0 && (epilog == 0 || prolog < epilog) ? prolog : epilog;
+    } else {
+        return seconds_of(conf.prolog_epilog_timeout);
+    }
+}
+
+}  // namespace
+
+int epilog_limit() {
+    return &slurm_conf ? least_limit(slurm_conf) : 0;
+}
+
 uint32_t job_number(Handle spank) {
     uint32_t job = 0;
     return spank_get_item(spank, S_JOB_ID, &job) == ESPANK_SUCCESS ? job : 0;

@@ -42,6 +42,10 @@ Task task(Handle);
 // The name of the cluster whose Slurm has loaded the plugin, from its configuration.
 const char* cluster();
 
+// The seconds after which Slurm kills a prolog or an epilog and drains the node
+// (PrologEpilogTimeout), the smaller of the two if they differ. 0: never.
+int epilog_limit();
+
 // The job's number, in prolog and epilog and in srun's local_user_init. 0: unknown.
 uint32_t job_number(Handle);
 

@@ -64,6 +64,15 @@ sample() {
     fi
 }
 
+# end_strace: what it traces goes on without it. With -DDD it does not hold up Slurm, which waits for the program.
+end_strace() {
+    local found
+    with_fault
+    found=$(on_node_named "^strace -A -o $trace")
+    # shellcheck disable=SC2086
+    [ -z "$found" ] || kill -9 $found
+}
+
 was_killed() { grep -q 'killed by SIGKILL' "$trace"; }
 
 setup() { enter_work; }
@@ -130,6 +139,7 @@ ran_or_failed() {
 }
 
 ran_and_is_swept() {
+    end_strace # it would kill the background process at each of its tries
     [ "$state" = COMPLETED ] && [ -e started ] && [ ! -s out ] || return
     on_node n1 batchai-helper sweep --policy "$MINISLURM_DIR/batchai.toml" >/dev/null
     assert_clean

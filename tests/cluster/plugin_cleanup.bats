@@ -177,10 +177,11 @@ tearing_down() { [ -n "$(on_node_named "^batchai-helper teardown --job mini-$job
     # The note stays too, until a user with the right to has removed the directory.
     run on_node n1 batchai-helper teardown --job "$(last_job)"
     [ "$status" = 1 ]
-    [[ $output == "batchai-helper: /tmp/batchai-"*": is not removed yet: "* ]]
+    [[ $output == "batchai-helper: job $(last_job): /tmp/batchai-"*": is not removed yet: "* ]]
     on_node n1 sh -c 'find /tmp/batchai-* -name data -delete'
     as_alice srun -w n1 --batchai-mount="$data:a:ro" true
     on_node n1 sh -c 'rm -r /tmp/project'
+    deadline=90 eventually nothing_left # the background process tries again at least once a minute
 }
 
 last_job() { on_node n1 sh -c 'ls /run/batchai/jobs'; }

@@ -63,6 +63,8 @@ cancelled='batchai: n?: *was cancelled*'
     done
 }
 
+one_epilog() { [ "$(on_node_named '^[^ ]*slurmstepd spank epilog' | wc -l)" = 1 ]; } # that of n1, which waits
+
 @test "after kill -9 of Slurm's process for the end of a job nothing is left when the next job has begun" {
     for ((i = 0; i < rounds; i++)); do
         running_job
@@ -71,6 +73,7 @@ cancelled='batchai: n?: *was cancelled*'
         eventually runs '^sleep 1004'
         scancel "$job"
         eventually runs "^batchai-helper teardown --job mini-$job"
+        eventually one_epilog
         kill_all '^[^ ]*slurmstepd spank epilog'
         let_go
         eventually job_is_over "$job"

@@ -27,7 +27,7 @@ setup_file() {
 }
 
 @test "a teardown whose processes with the user's rights are killed at any place is finished by the next sweep" {
-    kill_at_each 'batchai-helper teardown' ran_and_is_swept -f
+    kill_at_each 'batchai-helper teardown' ran_and_is_swept '-DDD -f'
 }
 
 @test "a preparation that is killed at any place leaves nothing" {
@@ -39,16 +39,16 @@ setup_file() {
 }
 
 @test "a sweep whose process in the background is killed at any place is finished by the next sweep" {
-    kill_a_sweep_at_each -f
+    kill_a_sweep_at_each '-DDD -f'
 }
 
-# kill_a_sweep_at_each [-f]: like kill_at_each.
+# kill_a_sweep_at_each ['-DDD -f']: like kill_at_each.
 kill_a_sweep_at_each() {
     local call n
     leave_an_end
     # shellcheck disable=SC2086 # none or one
     with_fault 'batchai-helper sweep' ${1-} -e "trace=$changes"
-    on_node n1 "$libexec/batchai-helper" sweep --policy "$MINISLURM_DIR/batchai.toml"
+    on_node n1 "$libexec/batchai-helper" sweep --policy "$MINISLURM_DIR/batchai.toml" 3>&-
     assert_clean
     places "${1-}" | sample "${1-}" >places
     [ -s places ]
@@ -56,8 +56,8 @@ kill_a_sweep_at_each() {
         leave_an_end
         # shellcheck disable=SC2086
         with_fault 'batchai-helper sweep' ${1-} -e "trace=$call" -e "inject=$call:signal=SIGKILL:when=$n"
-        run on_node n1 "$libexec/batchai-helper" sweep --policy "$MINISLURM_DIR/batchai.toml"
-        was_killed
+        on_node n1 "$libexec/batchai-helper" sweep --policy "$MINISLURM_DIR/batchai.toml" >swept 2>&1 3>&- || true
+        eventually was_killed
         with_fault
         ran_and_is_swept
     done <places
@@ -65,8 +65,8 @@ kill_a_sweep_at_each() {
 
 # leave_an_end: a job whose teardown was killed at its beginning.
 leave_an_end() {
-    with_fault 'batchai-helper teardown' -e trace=umount2 -e inject=umount2:signal=SIGKILL:when=1
+    with_fault 'batchai-helper teardown' -f -e trace=umount2 -e inject=umount2:signal=SIGKILL:when=1
     run_job
     [ "$state" = COMPLETED ]
-    on_node n1 test -e "/run/batchai/jobs/mini-$job/ending"
+    on_node n1 test -e "/run/batchai/jobs/mini-$job.1/ending"
 }

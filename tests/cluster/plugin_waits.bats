@@ -14,22 +14,18 @@ setup_file() {
 }
 
 # held PROGRAM DIRECTORY: from now on strace stops each process that the program starts, at the first file that it removes
-# in the directory, until let_go. strace has a session of its own (-DDD), so Slurm neither waits for it nor ends it.
+# in the directory, until end_strace. strace has a session of its own (-DDD), so Slurm neither waits for it nor ends it.
 held() { with_fault "$1" -DDD -f -P "$2" -e trace=unlinkat -e inject=unlinkat:delay_enter=100000000:when=1; }
-let_go() {
-    with_fault
-    kill_all "^strace -A -o $trace"
-}
 
 # remover OF: the process that removes a user's files, by its number here.
 remover() { pgrep -u "$1" -f '^[^ ]*batchai-helper'; }
 
 # left_by_alice: a job of hers whose end was killed; root's notes of it are in $rest, her files in $temp.
 left_by_alice() {
-    with_fault 'batchai-helper teardown' -e trace=umount2 -e inject=umount2:signal=SIGKILL:when=1
+    with_fault 'batchai-helper teardown' -f -e trace=umount2 -e inject=umount2:signal=SIGKILL:when=1
     run_job
     [ "$state" = COMPLETED ]
-    rest=/run/batchai/jobs/mini-$job
+    rest=/run/batchai/jobs/mini-$job.1
     on_node n1 test -e "$rest/ending"
     temp=$(on_node n1 sh -c "echo /tmp/batchai-$job-*")
     with_fault
@@ -56,21 +52,21 @@ is_gone() { on_node n1 test ! -e "$rest"; }
     for file in mem environ cwd/ fd/0; do
         ! as_alice head -c 1 "/proc/$pid/$file" || false
     done
-    let_go
+    end_strace
     [ "$(wait_job "$job")" = CANCELLED ]
 }
 
 @test "the end of a job does not wait for another user's leftovers" {
     left_by_alice
-    held 'batchai-helper teardown' "$temp"
+    held 'batchai-helper' "$temp"
     for _ in 1 2; do
         submit_as bob -N 1 -o /dev/null --batchai-mount=tmpfs:t --wrap true
         [ "$(wait_job "$job")" = COMPLETED ] # with its epilog
         eventually remover alice             # is at work
-        [ "$(remover alice | wc -l)" = 1 ]   # and the second end has started no other one
+        [ "$(remover alice | wc -l)" = 1 ]   # and no start or end of a job has started another one
         on_node n1 test -e "$rest"
     done
-    let_go
+    end_strace
     eventually is_gone
 }
 
@@ -80,8 +76,8 @@ is_gone() { on_node n1 test ! -e "$rest"; }
     submit_as bob -N 1 -o /dev/null --batchai-mount=tmpfs:t --wrap 'touch started.bob; sleep 1000'
     eventually test -e started.bob
     on_node n1 test -e "$rest"
-    [ -z "$(remover alice)" ] # which would be in bob's cgroup, where his job waited for it
-    with_fault
+    ! pgrep -u alice -f 'batchai-helper setup' || false # which would be in bob's cgroup, where his job waited for it
+    end_strace
     scancel "$job"
     [ "$(wait_job "$job")" = CANCELLED ]
     eventually is_gone
@@ -93,7 +89,7 @@ is_gone() { on_node n1 test ! -e "$rest"; }
     on_node n1 "$libexec/batchai-helper" sweep --policy "$MINISLURM_DIR/batchai.toml"
     eventually remover alice
     on_node n1 test -e "$rest"
-    let_go
+    end_strace
     eventually is_gone
 }
 
@@ -102,7 +98,7 @@ is_gone() { on_node n1 test ! -e "$rest"; }
     on_node n1 setpriv --reuid alice --regid alice --init-groups unshare --user --map-root-user --mount sleep 1003 3>&- &
     eventually runs '^sleep 1003'
     pid=$(on_node n1 pgrep -xf 'sleep 1003')
-    with_fault 'batchai-helper teardown' -e trace=openat
+    with_fault 'batchai-helper teardown' -f -e trace=openat
     submit_as bob -N 1 -o /dev/null --batchai-mount=tmpfs:t --wrap true
     [ "$(wait_job "$job")" = COMPLETED ]
     grep -F '/ns/mnt' "$trace" # it has looked for bob's

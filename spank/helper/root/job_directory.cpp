@@ -138,6 +138,10 @@ sys::Result<void> JobDirectory::set_aside() {
     return sys::errno_error(directory_path(name_));
 }
 
+bool JobDirectory::is_aside() const {
+    return name_.find('.', name_.rfind('-') + 1) != std::string::npos;
+}
+
 void JobDirectory::clear() const {
     // Remove "ending" last: as long as it exists, a sweep tries again.
     for (const char* file : {kStateFile, kNewFile, kWitnessFile, kPreparationFile, kDaemonsFile,

@@ -9,8 +9,10 @@
 
 #include "spank/helper/command_line.hpp"
 #include "spank/helper/files.hpp"
+#include "spank/helper/root/end.hpp"
 #include "spank/helper/root/setup.hpp"
 #include "spank/helper/root/trial.hpp"
+#include "spank/protocol.hpp"
 
 int main(int argc, char** argv) {
     const mode_t users_umask = umask(022);  // Slurm has set it for the task
@@ -22,6 +24,7 @@ int main(int argc, char** argv) {
     std::string policy;
     std::string job;
     std::string counters;
+    int seconds = batchai::spank::kEndSeconds;
     const auto take_policy = [&] {
         app.add_option("--policy", policy, "the site policy");
         app.require("--policy");
@@ -34,6 +37,7 @@ int main(int argc, char** argv) {
     take_policy();
     take_counters();
     app.add_verb("teardown", "remove everything that a job has on this node");
+    app.add_option("--seconds", seconds, "how long to wait for this; it goes on in the background");
     app.add_option("--job", job, "its directory's name below /run/batchai/jobs: CLUSTER-NUMBER");
     app.require("--job");
     app.check("--job", [](const std::string& name) {
@@ -47,11 +51,17 @@ int main(int argc, char** argv) {
     app.add_verb("sweep", "finish interrupted cleanups of jobs; show version and policy");
     take_policy();
     take_counters();
+    app.add_verb("finish", "finish interrupted cleanups of jobs in the background");
+    take_counters();
     if (const auto code = app.parse(argc, argv)) return *code;
     const std::string verb = app.verb();
     const batchai::spank::Counters node(counters);
     if (verb == "setup") return batchai::spank::set_up(policy, users_umask, node);
     if (verb == "try") return batchai::spank::try_policy(policy);
-    if (verb == "teardown") return batchai::spank::tear_down(job, node);
+    if (verb == "teardown") return batchai::spank::tear_down(job, seconds, node);
+    if (verb == "finish") {
+        batchai::spank::finish_interrupted_ends(node);
+        return 0;
+    }
     return batchai::spank::sweep(policy, node);
 }

@@ -22,10 +22,13 @@
 #include <fstream>
 #include <map>
 #include <memory>
+#include <set>
 #include <sstream>
 #include <vector>
 
 #include "job/names.hpp"
+#include "spank/helper/files.hpp"
+#include "spank/helper/root/daemon_notes.hpp"
 #include "spank/linux_calls.hpp"
 #include "spank/protocol.hpp"
 
@@ -130,15 +133,25 @@ void for_each_number(const std::string& path, F f) {
         if (const int number = std::atoi(entry->d_name); number > 0) f(number);
 }
 
+// A process and its start time, because another one may have its number later.
+using Killed = std::pair<int, std::string>;
+
+std::string start_of(int process) {
+    return start_time(read_or_empty(AT_FDCWD, "/proc/" + std::to_string(process) + "/stat"));
+}
+
 // One pass over all threads. Each thread may be in a namespace of its own, and the first thread of
 // a process may have ended. Linux may give a free namespace number to the next new namespace. So a
 // namespace is kept open by a descriptor while its number is used.
 class Killing {
   public:
-    Killing(ino_t pinned, uid_t user, const std::string& source, Clock::time_point deadline)
-        : pinned_(pinned), user_(user), source_(source), deadline_(deadline) {}
+    // killed: the processes that earlier passes have killed.
+    Killing(ino_t pinned, uid_t user, const std::string& source, Clock::time_point deadline,
+            std::set<Killed>& killed)
+        : pinned_(pinned), user_(user), source_(source), deadline_(deadline), killed_(killed) {}
 
-    enum class Found { none, some, out_of_time };
+    // killed: only such processes.
+    enum class Found { none, killed, more, out_of_time };
     Found run() {
         for_each_number("/proc", [this](int process) {
             if (process == 1) return;
@@ -146,7 +159,7 @@ class Killing {
             for_each_number(tasks,
                             [&](int thread) { look_at(process, tasks + std::to_string(thread)); });
         });
-        return out_of_time_ ? Found::out_of_time : found_ ? Found::some : Found::none;
+        return out_of_time_ ? Found::out_of_time : found_;
     }
 
   private:
@@ -172,7 +185,8 @@ class Killing {
             const sys::UniqueFd same(pidfd_open(process, 0));
             if (same && number_of(path) == number)
                 pidfd_send_signal(same.get(), SIGKILL, nullptr, 0);
-            found_ = true;
+            const bool is_new = killed_.insert({process, start_of(process)}).second;
+            found_ = is_new || found_ == Found::more ? Found::more : Found::killed;
         }
         if (known == spaces_.end() && spaces_.size() < kMostKept && !out_of_time_)
             spaces_[number] = {std::move(kept), has_mounts};
@@ -207,7 +221,8 @@ class Killing {
     const std::string& source_;
     Clock::time_point deadline_;
     std::map<ino_t, Space> spaces_;  // by the namespace's number
-    bool found_ = false;
+    std::set<Killed>& killed_;
+    Found found_ = Found::none;
     bool out_of_time_ = false;
 };
 
@@ -263,12 +278,15 @@ std::string root_mount_source(const std::string& job_temp) {
 bool kill_processes(const JobDirectory& directory, uid_t user, const std::string& root_source) {
     const ino_t pinned = is_pinned(directory) ? number_of(directory.path(kPinFile)) : 0;
     if (pinned == 0 && root_source.empty()) return true;
-    // Repeat until no process is left: one may have forked meanwhile. A process that waits for a
-    // dead server never ends, so the number of rounds is limited.
+    // Repeat until no process is left: one may have forked meanwhile. A killed process that waits
+    // for a dead server never ends, so the number of rounds without another one is limited.
     const auto deadline = Clock::now() + kKilling;
+    std::set<Killed> killed;
     for (int round = 0; round < 100; ++round) {
-        const auto found = Killing(pinned, user, root_source, deadline).run();
-        if (found != Killing::Found::some) return found == Killing::Found::none;
+        const auto found = Killing(pinned, user, root_source, deadline, killed).run();
+        if (found == Killing::Found::none) return true;
+        if (found == Killing::Found::out_of_time) return false;
+        if (found == Killing::Found::more) round = 0;
         usleep(10000);
     }
     return true;

@@ -42,7 +42,8 @@ std::string root_mount_source(const std::string& job_temp);
 // could make the tables of theirs long, and the user's job would wait. root_source: empty if the
 // job does not have the mount yet.
 //
-// Returns after about 10 seconds. False: some processes are not examined by then.
+// Returns after about 10 seconds. False: some processes are not examined by then, or they still
+// make new ones.
 bool kill_processes(const JobDirectory&, uid_t user, const std::string& root_source);
 
 // Removes the pin. The kernel removes a namespace without processes, and its mounts.

@@ -437,7 +437,8 @@ sys::Result<JobDirectory> clear(JobDirectory directory, const Request& request,
                                 const Counters& counters) {
     const auto uid = directory.state().number("uid");
     const bool is_users = !uid || *uid == request.user.uid;
-    const bool finished = end_job(directory, kLeftoverSeconds, is_users ? kLeftoverSeconds : 0);
+    const bool finished =
+        end_job(directory, kLeftoverSeconds, is_users ? kLeftoverSeconds : 0).has_value();
     if (uid) counters.add({{finished ? Counter::swept : Counter::sweep_unfinished, 1}});
     if (finished) return directory;
     const std::string name = directory.name();

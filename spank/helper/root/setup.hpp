@@ -18,8 +18,9 @@ namespace batchai::spank {
 int set_up(const std::string& policy_file, mode_t users_umask, const Counters&);
 
 // Ends the job with the directory of that name: its processes, mounts, temporary directory and
-// state.
-int tear_down(const std::string& job, const Counters&);
+// state. A background process does it, and goes on if it takes longer than the seconds. The exit
+// code is then 1.
+int tear_down(const std::string& job, int seconds, const Counters&);
 
 // Finishes interrupted ends of jobs, removes leftovers from before a reboot, and prints one line
 // about the plugin and its policy. If the policy is wrong, that line is its error, on standard
