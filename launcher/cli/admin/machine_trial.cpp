@@ -114,8 +114,9 @@ void look_for_leftovers(const Machine&, Report& report) {
         if (!unfinished) {
             report.warning(fmt::format("whether job {} still runs is unknown: {}", job,
                                        unfinished.error().message));
-        } else if (std::find(unfinished->names.begin(), unfinished->names.end(), job) ==
-                   unfinished->names.end()) {
+        } else if (std::find(unfinished->names.begin(), unfinished->names.end(),
+                             job.substr(0, job.find('.', unfinished->prefix.size()))) ==
+                   unfinished->names.end()) {  // the end of a job adds ".1" to its name
             // The job may have ended since its directory was listed.
             if (::access(fmt::format("{}/{}", kJobs, job).c_str(), F_OK) != 0) continue;
             report.error(
