@@ -112,6 +112,13 @@ policy() { printf '%s\n' "$@" >>policy/batchai.toml; }
         "warning  prolog     PrologFlags lacks Contain: a step from a shell that does not know its job's options (srun --jobid) can run without the job's mounts. Set PrologFlags=Contain in slurm.conf"
 }
 
+@test "a PrologEpilogTimeout that is too short is found" {
+    broken "echo 'PrologEpilogTimeout     = 5' >>slurm/configuration" \
+        "warning  epilog     PrologEpilogTimeout is 5: on a busy node an epilog can take longer, and Slurm drains the node. Take it out of slurm.conf, or set it to 90 or more"
+    broken "printf '[program.p]\ncommand = [\"/bin/true\"]\n[[allow]]\ntype = \"fuse\"\nprogram = \"p\"\nsource = \"/\"\n' >>policy/batchai.toml; echo 'EpilogTimeout           = 60' >>slurm/configuration" \
+        "warning  epilog     EpilogTimeout is 60: a job is over after 20 s of waiting for its FUSE programs, which may still be writing its data then. Take it out of slurm.conf, or set it to 90 or more"
+}
+
 @test "a partition of the policy that Slurm does not have is found" {
     broken "sed -i 's/\"gpu\"/\"gpus\"/' policy/batchai.toml" \
         "error    partition  @/policy/batchai.toml: [cluster.nc6]: Slurm has no partition gpus, only gpu, cpu. Correct the policy, or make the partition in slurm.conf"

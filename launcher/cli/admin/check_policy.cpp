@@ -137,11 +137,6 @@ void check_images(const Machine& machine, Report& report) {
             report.error(there.error().in(image.name).message);
 }
 
-bool uses(const job::SitePolicy& policy, job::MountType type) {
-    const auto all = job::file_systems(policy);
-    return std::ranges::any_of(all, [&](const auto* entry) { return entry->type == type; });
-}
-
 void check_fuse(const Machine& machine, Report& report) {
     constexpr const char* kDevice = "/dev/fuse";
     constexpr int kMisc = 10, kFuse = 229;  // minor numbers of Linux's device list
@@ -194,6 +189,11 @@ void check_kernel(const Machine& machine, Report& report) {
 }
 
 }  // namespace
+
+bool uses(const job::SitePolicy& policy, job::MountType type) {
+    const auto all = job::file_systems(policy);
+    return std::ranges::any_of(all, [&](const auto* entry) { return entry->type == type; });
+}
 
 std::vector<Check> policy_checks() {
     return {

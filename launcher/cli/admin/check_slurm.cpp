@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <set>
+#include <sstream>
 
 #include "launcher/cli/admin/built_for.hpp"
 #include "launcher/cli/admin/machine.hpp"
@@ -58,6 +59,36 @@ void check_prolog(const Machine& machine, Report& report) {
         report.warning(
             "PrologFlags lacks Contain: a step from a shell that does not know its job's options "
             "(srun --jobid) can run without the job's mounts");
+}
+
+// Three times what the end of a job waits for (kEndSeconds in spank/protocol.hpp).
+constexpr unsigned kEnoughForFuse = 90;
+// Slurm's own work and a busy node may take this long.
+constexpr unsigned kEnough = 10;
+
+// Slurm kills an epilog that takes longer, and drains the node. The plugin waits a third of it for
+// the end of a job.
+void check_epilog(const Machine& machine, Report& report) {
+    if (!machine.slurm) return;
+    const std::string own = value_of(*machine.slurm, "EpilogTimeout");  // of newer releases
+    const std::string name = own.empty() ? "PrologEpilogTimeout" : "EpilogTimeout";
+    const std::string value = own.empty() ? value_of(*machine.slurm, name) : own;
+    constexpr unsigned kNone = 0xfffe;  // as Slurm shows it
+    unsigned seconds = kNone;
+    std::istringstream(value) >> seconds;
+    if (value.empty() || seconds == 0 || seconds >= kNone) return report.ok("no " + name);
+    const bool has_fuse = machine.policy && uses(*machine.policy, job::MountType::fuse);
+    if (seconds < kEnough)
+        report.warning(fmt::format(
+            "{} is {}: on a busy node an epilog can take longer, and Slurm drains the node", name,
+            seconds));
+    else if (has_fuse && seconds < kEnoughForFuse)
+        report.warning(
+            fmt::format("{} is {}: a job is over after {} s of waiting for its FUSE programs, "
+                        "which may still be writing its data then",
+                        name, seconds, seconds / 3));
+    else
+        report.ok(fmt::format("{}={}", name, seconds));
 }
 
 void check_partitions(const Machine& machine, Report& report) {
@@ -167,6 +198,8 @@ std::vector<Check> slurm_checks() {
          "Set proctrack/cgroup in slurm.conf", check_tracking},
         {"prolog", "PrologFlags: whether nodes are told of a job at its start",
          "Set PrologFlags=Contain in slurm.conf", check_prolog},
+        {"epilog", "PrologEpilogTimeout: whether the end of a job has enough time",
+         "Take it out of slurm.conf, or set it to 90 or more", check_epilog},
         {"partition", "the partitions that the policy's [cluster.NAME] tables name",
          "Correct the policy, or make the partition in slurm.conf", check_partitions},
         {"plugstack", "the plugin's line in plugstack.conf and its includes", "", check_lines},

@@ -87,6 +87,9 @@ std::vector<Check> program_checks();  // check_programs.cpp
 std::vector<Check> policy_checks();   // check_policy.cpp
 std::vector<Check> home_checks();     // home.cpp
 
+// Whether the policy has an entry of the type.
+bool uses(const job::SitePolicy&, job::MountType);
+
 // Whether only root can change what a path leads to. Checks owners even if the caller is not root.
 sys::Result<void> is_roots_alone(const std::string& path);
 
