@@ -1,27 +1,39 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# FUSE programs, if Slurm ends all processes of a step's cgroup.
-# minislurm: -n 1 -s ProctrackType=proctrack/cgroup
+# FUSE programs, if Slurm ends all processes of a step's cgroup and limits those of a job's (version 1).
+# minislurm: -n 1 -s ProctrackType=proctrack/cgroup -s TaskPlugin=task/cgroup -s SelectTypeParameters=CR_Core_Memory -c CgroupPlugin=cgroup/v1 -c CgroupAutomount=yes -c ConstrainRAMSpace=yes -c ConstrainCores=yes
 # needs: root fuse clients smb freezer
 # plugin: policy=/run/minislurm/batchai.toml
+#
+# shellcheck disable=SC2154 # set in fuse.bash and plugin.bash
 
-load fuse
+load fuse_commands
 
-# slurmd hands its cgroup.conf, read at its start, to its steps.
 setup_file() {
     make_fuse_site
+    make_images
+    commands_entry >>"$MINISLURM_DIR/batchai.toml"
     start_servers
-    printf 'CgroupPlugin=cgroup/v1\nCgroupAutomount=yes\n' >"$MINISLURM_DIR/etc/cgroup.conf"
-    # shellcheck disable=SC2046
-    kill $(on_node_named '^slurmd -N n1')
-    eventually no_slurmd
-    on_node n1 slurmd -N n1
 }
-
-no_slurmd() { [ -z "$(on_node_named '^slurmd -N n1')" ]; }
 
 setup() {
     enter_work
+}
+
+teardown() {
+    [ -n "${BATS_TEST_COMPLETED-}" ] || show_logs
+    cd /
+    forget_outputs
+    eventually no_cgroup
+    assert_clean
+}
+
+# What Slurm itself leaves  behind: empty ones of the node.
+teardown_file() { rmdir /sys/fs/cgroup/*/slurm_n1 2>/dev/null || true; }
+
+# Ours, or one of a job or a user with nothing in it.
+no_cgroup() {
+    [ -z "$(find /sys/fs/cgroup -path '*/slurm_n1/*' -type d \( -name batchai -o -name '[ju][oi][bd]_*' -links 2 \))" ]
 }
 
 # Where process PID is, in the hierarchies in which Slurm has put it somewhere.
@@ -35,14 +47,14 @@ srun -N 1 cat '/run/batchai/mnt/data/file'
 touch started
 while [ ! -e go ]; do sleep 0.1; done
 SH
-    as_alice salloc -Q -N 1 --batchai-mount="volume=sshfs:data,volume=s3fs:s3" bash steps.sh >out 2>&1 3>&- &
+    as_alice salloc -Q -N 1 --exclusive --mem=256M --batchai-mount="volume=sshfs:data,volume=s3fs:s3" bash steps.sh >out 2>&1 3>&- &
     salloc=$!
     eventually test -e started
     [ "$(daemons | wc -l)" = 2 ]
     for pid in $(daemons); do
         cgroups_of "$pid" | tee cgroups
-        [ -s cgroups ]
-        ! grep -vxE '.*/batchai_mini-[0-9]+' cgroups || false
+        [ "$(wc -l <cgroups)" = 3 ] # freezer, memory, cpuset
+        ! grep -vxE '.*/uid_2001/job_[0-9]+/batchai' cgroups || false
     done
     : >go
     wait "$salloc"
@@ -50,21 +62,27 @@ SH
     [ "$(head -n 1 out)" -gt 0 ]
 }
 
-@test "the cgroup of a job's programs is gone with the job" {
-    submit_alice -N 1 -o out --batchai-mount="volume=sshfs:data" --wrap 'touch started; sleep 1000'
+@test "the cgroups of a job are gone with it, though its programs outlive its steps" {
+    submit_alice -N 1 --exclusive --mem=256M -o out --batchai-mount="volume=sshfs:data" --wrap 'touch started; sleep 1000'
     eventually test -e started
-    find /sys/fs/cgroup -name "batchai_mini-$job" | grep -q .
+    find /sys/fs/cgroup -path "*/slurm_n1/uid_2001/job_$job/batchai" | grep -q .
     scancel "$job"
     [ "$(wait_job "$job")" = CANCELLED ]
-    eventually no_cgroup "$job"
 }
 
-no_cgroup() { [ -z "$(find /sys/fs/cgroup -name "batchai_mini-$1")" ]; }
+@test "a command of a user's configuration gets no more memory than its job" {
+    own_commands '(head -c 300M /dev/zero | tail -c 299M >/dev/null; echo "${?}" >eaten) &'
+    submit_alice -N 1 --exclusive --mem=128M -o out --batchai-mount="$image:data" --wrap 'while [ ! -e eaten ]; do sleep 0.1; done'
+    wait_job "$job"
+    [ "$(cat eaten)" = 137 ]
+}
 
-# What Slurm itself leaves  behind: empty ones of the node.
-teardown_file() {
-    local directory
-    find /sys/fs/cgroup -depth -type d -path '*/slurm_n1*' 2>/dev/null | while read -r directory; do
-        rmdir "$directory" 2>/dev/null || true
-    done
+@test "a command of a user's configuration leaves no file of a group that is not the user's" {
+    own_commands 'cp /bin/sh shell; chmod 2755 shell; mkdir folder; chmod 2777 folder; touch folder/file' 'id -G >groups'
+    submit_alice -N 1 --exclusive --mem=128M -o out --batchai-mount="$image:data" --wrap 'id -G >groups_of_job'
+    [ "$(wait_job "$job")" = COMPLETED ]
+    [ "$(stat -c %a shell)" = 2755 ]
+    find . -printf '%p %g\n'
+    [ -z "$(find . ! -user root ! -group alice)" ]
+    cmp groups groups_of_job
 }

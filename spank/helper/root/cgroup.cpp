@@ -2,10 +2,12 @@
 #include "spank/helper/root/cgroup.hpp"
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <filesystem>
 
 #include "spank/helper/fields.hpp"
 #include "sys/file.hpp"
@@ -14,16 +16,20 @@
 namespace batchai::spank {
 namespace {
 
+namespace fs = std::filesystem;
+
 constexpr std::size_t kProcMaximum = 16 * 1024 * 1024;
 
-// The part of a cgroup's path above Slurm's "uid_1000" or "job_17". Empty: Slurm has made no
-// cgroup.
-std::string above_the_job(std::string_view path) {
-    std::string above;
+// Together a second.
+constexpr int kRounds = 100;
+constexpr int kRoundMicroseconds = 10000;
+
+// The part of a cgroup's path up to Slurm's "job_17". Empty: Slurm has made no cgroup.
+std::string jobs_cgroup(std::string_view path) {
+    std::string job;
     for (const auto& name : split_nonempty(path, '/')) {
-        if (name.starts_with("uid_") || name.starts_with("job_"))
-            return above.empty() ? "/" : above;
-        above += "/" + name;
+        job += "/" + name;
+        if (name.starts_with("job_")) return job;
     }
     return {};
 }
@@ -73,35 +79,54 @@ sys::Result<void> copy_cpuset(const std::string& directory) {
     return {};
 }
 
+// Slurm's programs lock the hierarchy (version 1) or the scope (version 2) while they make or
+// remove a job's cgroup. Any user can hold such a lock, so the wait is short.
+bool take_lock(int directory) {
+    for (int round = 0; round < kRounds; ++round) {
+        if (flock(directory, LOCK_EX | LOCK_NB) == 0) return true;
+        usleep(kRoundMicroseconds);
+    }
+    return false;
+}
+
+// Removes the cgroups that Slurm could not remove because of ours.
+void remove_slurms(const fs::path& job) {
+    const fs::path above = job.parent_path();
+    const bool version_1 = above.filename().string().starts_with("uid_");
+    const fs::path locked = version_1 ? above.parent_path().parent_path() : above;
+    const sys::UniqueFd lock(open(locked.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    if (!lock || !take_lock(lock.get())) return;
+    if (rmdir(job.c_str()) == 0 && version_1) rmdir(above.c_str());
+}
+
 }  // namespace
 
 sys::Result<std::vector<std::string>> daemon_cgroups(std::string_view cgroups,
-                                                     std::string_view mounts,
-                                                     const std::string& job) {
+                                                     std::string_view mounts) {
     std::vector<std::string> directories;
     for (const auto& line : split_nonempty(cgroups, '\n')) {  // 6:freezer:/slurm_n1/uid_1000/job_17
         const auto first = line.find(':');
         const auto second = first == line.npos ? first : line.find(':', first + 1);
         if (second == line.npos) continue;
-        const std::string above = above_the_job(line.substr(second + 1));
-        if (above.empty()) continue;
+        const std::string job = jobs_cgroup(line.substr(second + 1));
+        if (job.empty()) continue;
         const auto controllers = line.substr(first + 1, second - first - 1);
         const auto names = split_nonempty(controllers, ',');
-        const std::string found = find_in_mounts(mounts, names.empty() ? "" : names.front(), above);
+        const std::string found = find_in_mounts(mounts, names.empty() ? "" : names.front(), job);
         if (found.empty())
             return sys::Error{"cgroup " + line +
                               ": is not mounted, so a FUSE program cannot leave the step's cgroup"};
-        directories.push_back(found + (found.ends_with('/') ? "" : "/") + "batchai_" + job);
+        directories.push_back(found + "/batchai");
     }
     return directories;
 }
 
-sys::Result<std::vector<std::string>> find_daemon_cgroups(const std::string& job) {
+sys::Result<std::vector<std::string>> find_daemon_cgroups() {
     const auto cgroups = read_proc("/proc/self/cgroup");
     if (!cgroups) return cgroups.error();
     const auto mounts = read_proc("/proc/self/mountinfo");
     if (!mounts) return mounts.error();
-    return daemon_cgroups(*cgroups, *mounts, job);
+    return daemon_cgroups(*cgroups, *mounts);
 }
 
 sys::Result<void> enter_cgroup(const std::string& directory, pid_t pid) {
@@ -114,9 +139,11 @@ sys::Result<void> enter_cgroup(const std::string& directory, pid_t pid) {
 }
 
 void remove_cgroup(const std::string& directory) {
-    for (int round = 0; round < 100; ++round) {
-        if (rmdir(directory.c_str()) == 0 || errno != EBUSY) return;
-        usleep(10000);
+    for (int round = 0; round < kRounds; ++round) {
+        if (rmdir(directory.c_str()) == 0 || errno == ENOENT)
+            return remove_slurms(fs::path(directory).parent_path());
+        if (errno != EBUSY) return;
+        usleep(kRoundMicroseconds);
     }
 }
 

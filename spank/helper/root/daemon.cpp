@@ -181,7 +181,7 @@ sys::Error become(const DaemonProgram& program, pid_t number) {
     const sys::CStrings command(program.command), variables(environment(program, own));
     reset_process();
     if (auto furnished = furnish(program, own); !furnished) return furnished.error();
-    const gid_t group = program.of_store ? own_group(number) : kNobodyId;
+    const gid_t group = program.of_store ? own_group(number) : program.user.gid;
     if (auto taken = take_users_rights(program.user, group); !taken) return taken.error();
     if (auto kept = keep_descriptors(program); !kept) return kept.error();
     execve(program.command.front().c_str(), command.get(), variables.get());
@@ -220,7 +220,7 @@ struct Started {
 }  // namespace
 
 sys::Result<void> start_daemon(const DaemonProgram& program, const JobDirectory& directory) {
-    const auto cgroups = find_daemon_cgroups(directory.name());
+    const auto cgroups = find_daemon_cgroups();
     if (!cgroups) return cgroups.error();
     int pair[2];
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0)

@@ -4,15 +4,17 @@
 // program has none of root's rights.
 //
 // It runs as the job's user, with no capability and no way to get one, no new privileges and no
-// core dumps. It belongs to no step: it is a child of init, in its own session, PID namespace and
-// cgroup (cgroup.hpp). The end of the program ends all processes of its PID namespace.
+// core dumps. It belongs to no step: it is a child of init, in its own session and PID namespace.
+// Its cgroup is below the job's, so the job's limits hold for it (cgroup.hpp). The end of the
+// program ends all processes of its PID namespace.
 //
-// The kernel lets a process trace another one, and read its memory and open files, if all uids and
-// gids are the same. So the program has the user's groups as supplementary groups, and its own
-// group is nogroup. A program with the store's credentials has a group that no other process has
-// (own_group). Other programs do not get such a group: they may run the user's commands, and a
-// command could keep the group in a file with the set-group-ID bit. PR_SET_DUMPABLE=0 cannot
-// replace the group, because a child of the program, such as ssh, opens /proc/1/fd/101.
+// Its groups are the user's, so a command of the user that it runs gets no group that the user
+// lacks. Such a command could keep a group in a file with the set-group-ID bit. A program with the
+// store's credentials runs no command of the user, and has the user's groups only as supplementary
+// groups. The kernel lets a process trace another one, and read its memory and open files, if all
+// uids and gids are the same. So that program's own group is one that no other process has
+// (own_group). PR_SET_DUMPABLE=0 cannot replace it, because a child of the program, such as ssh,
+// opens /proc/1/fd/101.
 //
 // Its mount namespace is a copy of the host's, not of the job's, so it sees no mount of the job and
 // keeps none alive. It has a small tmpfs that the user's other processes cannot reach, with these

@@ -15,44 +15,42 @@ constexpr char kMounts[] =
     "33 30 0:29 / /sys/fs/cgroup/freezer rw shared:12 - cgroup cgroup rw,freezer\n"
     "34 30 0:30 / /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory\n";
 
-BOOST_AUTO_TEST_CASE(version_1_gets_one_beside_the_users_in_each_hierarchy_of_slurms) {
+BOOST_AUTO_TEST_CASE(version_1_gets_one_below_the_jobs_in_each_hierarchy_of_slurms) {
     const auto found = daemon_cgroups(
         "6:freezer:/slurm_n1/uid_1000/job_17/step_0\n5:cpu,cpuacct:/\n"
         "4:memory:/slurm/uid_1000/job_17\n0::/\n",
-        kMounts, "mini-17");
+        kMounts);
     BOOST_REQUIRE(found);
-    BOOST_TEST(*found == (Paths{"/sys/fs/cgroup/freezer/slurm_n1/batchai_mini-17",
-                                "/sys/fs/cgroup/memory/slurm/batchai_mini-17"}),
+    BOOST_TEST(*found == (Paths{"/sys/fs/cgroup/freezer/slurm_n1/uid_1000/job_17/batchai",
+                                "/sys/fs/cgroup/memory/slurm/uid_1000/job_17/batchai"}),
                boost::test_tools::per_element());
 }
 
-BOOST_AUTO_TEST_CASE(version_2_gets_one_beside_the_jobs) {
-    const auto found = daemon_cgroups(
-        "0::/system.slice/slurmstepd.scope/job_17/step_0/user/task_0\n", kMounts, "mini-17");
+BOOST_AUTO_TEST_CASE(version_2_gets_one_below_the_jobs) {
+    const auto found =
+        daemon_cgroups("0::/system.slice/slurmstepd.scope/job_17/step_0/user/task_0\n", kMounts);
     BOOST_REQUIRE(found);
     BOOST_TEST(
-        *found == (Paths{"/sys/fs/cgroup/unified/system.slice/slurmstepd.scope/batchai_mini-17"}),
+        *found == (Paths{"/sys/fs/cgroup/unified/system.slice/slurmstepd.scope/job_17/batchai"}),
         boost::test_tools::per_element());
 }
 
 BOOST_AUTO_TEST_CASE(a_hierarchy_that_is_mounted_in_part_is_found_below_its_root) {
-    const auto found =
-        daemon_cgroups("0::/box/scope/job_17/step_0\n",
-                       "31 30 0:27 /box /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n", "mini-17");
+    const auto found = daemon_cgroups("0::/box/scope/job_17/step_0\n",
+                                      "31 30 0:27 /box /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n");
     BOOST_REQUIRE(found);
-    BOOST_TEST(*found == Paths{"/sys/fs/cgroup/scope/batchai_mini-17"},
+    BOOST_TEST(*found == Paths{"/sys/fs/cgroup/scope/job_17/batchai"},
                boost::test_tools::per_element());
 }
 
 BOOST_AUTO_TEST_CASE(without_slurms_cgroups_there_is_nothing_to_leave) {
-    const auto found =
-        daemon_cgroups("6:freezer:/\n0::/user.slice/session-1.scope\n", kMounts, "mini-17");
+    const auto found = daemon_cgroups("6:freezer:/\n0::/user.slice/session-1.scope\n", kMounts);
     BOOST_REQUIRE(found);
     BOOST_TEST(found->empty());
 }
 
 BOOST_AUTO_TEST_CASE(a_hierarchy_that_is_mounted_nowhere_is_an_error) {
-    const auto found = daemon_cgroups("7:devices:/slurm/uid_1/job_17\n", kMounts, "mini-17");
+    const auto found = daemon_cgroups("7:devices:/slurm/uid_1/job_17\n", kMounts);
     BOOST_REQUIRE(!found);
     BOOST_TEST(found.error().message ==
                "cgroup 7:devices:/slurm/uid_1/job_17: is not mounted, so a FUSE program cannot "
