@@ -274,6 +274,15 @@ fuse=('[program.t]' 'command = ["/bin/true"]' '[[allow]]' 'name = "t"' 'type = "
     broken "$no_device touch /dev/fuse" "error    fuse       /dev/fuse: is not the device 10:229: no [program.NAME] can mount. Load the kernel's module: modprobe fuse"
 }
 
+@test "a FUSE program that may run commands of a user is named, and one with the store's credentials is not" {
+    policy '[program.s]' 'command = ["/bin/true"]' '[program.none]' 'command = ["/bin/true"]' "${fuse[@]}" 'credentials = "user:key"' \
+        '[[allow]]' 'name = "s"' 'type = "fuse"' 'source = "x"' 'program = "s"' 'credentials = "store:key"'
+    run look
+    echo "$output"
+    [ "$(grep -c 'may run commands' <<<"$output")" = 1 ]
+    [[ $output = *"ok       program    t: runs without credentials of the store: it may run commands of the job's user, with the user's rights, in the job's cgroup"* ]]
+}
+
 @test "a kernel before Linux 5.12 is named where a mount is tried" {
     policy '[[allow]]' 'type = "bind"' 'source = "/usr"'
     local injected=(strace -f -o /dev/null -e trace=mount_setattr -e inject=mount_setattr:error=ENOSYS)

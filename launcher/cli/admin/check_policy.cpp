@@ -72,6 +72,21 @@ void check_store_programs(const Machine& machine, Report& report) {
     }
 }
 
+// A program without the store's credentials may read a configuration of its user that names
+// commands.
+void check_users_programs(const Machine& machine, Report& report) {
+    if (!machine.policy) return;
+    std::set<std::string> programs;
+    for (const auto* entry : job::file_systems(*machine.policy))
+        if (entry->type == job::MountType::fuse &&
+            entry->credentials.kind != job::CredentialsSource::Kind::store)
+            programs.insert(entry->program);
+    for (const auto& program : programs)
+        report.ok(program +
+                  ": runs without credentials of the store: it may run commands of the job's user, "
+                  "with the user's rights, in the job's cgroup");
+}
+
 // One file of the credentials store. Only root can read its mode.
 void check_stored(const std::string& path, Report& report) {
     const auto file = sys::open_trusted(path, {.flags = O_PATH, .checks = true});
@@ -204,6 +219,7 @@ std::vector<Check> policy_checks() {
          check_login_paths},
         {"program", "whether only root can change programs that get stored credentials", "",
          check_store_programs},
+        {"program", "which programs may run commands of a user", "", check_users_programs},
         {"credentials", "the files of the store that the policy names", "", check_store},
         {"job temp", "who can change the directory of jobs' temporary directories", "",
          check_job_temp},
