@@ -47,7 +47,7 @@ srun -N 1 cat '/run/batchai/mnt/data/file'
 touch started
 while [ ! -e go ]; do sleep 0.1; done
 SH
-    as_alice salloc -Q -N 1 --exclusive --mem=256M --batchai-mount="volume=sshfs:data,volume=s3fs:s3" bash steps.sh >out 2>&1 3>&- &
+    as_alice salloc -Q -N 1 --mem=256M --batchai-mount="volume=sshfs:data,volume=s3fs:s3" bash steps.sh >out 2>&1 3>&- &
     salloc=$!
     eventually test -e started
     [ "$(daemons | wc -l)" = 2 ]
@@ -63,7 +63,7 @@ SH
 }
 
 @test "the cgroups of a job are gone with it, though its programs outlive its steps" {
-    submit_alice -N 1 --exclusive --mem=256M -o out --batchai-mount="volume=sshfs:data" --wrap 'touch started; sleep 1000'
+    submit_alice -N 1 --mem=256M -o out --batchai-mount="volume=sshfs:data" --wrap 'touch started; sleep 1000'
     eventually test -e started
     find /sys/fs/cgroup -path "*/slurm_n1/uid_2001/job_$job/batchai" | grep -q .
     scancel "$job"
@@ -72,14 +72,14 @@ SH
 
 @test "a command of a user's configuration gets no more memory than its job" {
     own_commands '(head -c 300M /dev/zero | tail -c 299M >/dev/null; echo "${?}" >eaten) &'
-    submit_alice -N 1 --exclusive --mem=128M -o out --batchai-mount="$image:data" --wrap 'while [ ! -e eaten ]; do sleep 0.1; done'
+    submit_alice -N 1 --mem=128M -o out --batchai-mount="$image:data" --wrap 'while [ ! -e eaten ]; do sleep 0.1; done'
     wait_job "$job"
     [ "$(cat eaten)" = 137 ]
 }
 
 @test "a command of a user's configuration leaves no file of a group that is not the user's" {
     own_commands 'cp /bin/sh shell; chmod 2755 shell; mkdir folder; chmod 2777 folder; touch folder/file' 'id -G >groups'
-    submit_alice -N 1 --exclusive --mem=128M -o out --batchai-mount="$image:data" --wrap 'id -G >groups_of_job'
+    submit_alice -N 1 --mem=128M -o out --batchai-mount="$image:data" --wrap 'id -G >groups_of_job'
     [ "$(wait_job "$job")" = COMPLETED ]
     [ "$(stat -c %a shell)" = 2755 ]
     find . -printf '%p %g\n'

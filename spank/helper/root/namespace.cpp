@@ -99,12 +99,38 @@ class Pinner {
     pid_t child_ = -1;
 };
 
-// The CPUs to try: -1 (any), then each CPU alone.
-std::vector<int> cpus_to_try(const cpu_set_t& allowed) {
-    std::vector<int> cpus = {-1};
-    for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu)
-        if (CPU_ISSET(cpu, &allowed)) cpus.push_back(cpu);
-    return cpus;
+// Keeps this process on its CPU, until it is destroyed.
+class OneCpu {
+  public:
+    OneCpu() {
+        cpu_set_t one;
+        CPU_ZERO(&one);
+        if (const int cpu = sched_getcpu(); cpu >= 0) CPU_SET(cpu, &one);
+        changed_ = sched_getaffinity(0, sizeof before_, &before_) == 0 &&
+                   sched_setaffinity(0, sizeof one, &one) == 0;
+    }
+    ~OneCpu() {
+        if (changed_) sched_setaffinity(0, sizeof before_, &before_);
+    }
+    OneCpu(const OneCpu&) = delete;
+    OneCpu& operator=(const OneCpu&) = delete;
+
+  private:
+    cpu_set_t before_ = {};
+    bool changed_ = false;
+};
+
+// Takes the rest of the numbers for namespaces that Linux has given this CPU. Its next ones are
+// larger than any that exist. Takes 50 ms.
+void use_up_numbers() {
+    constexpr int kBatch = 4096;  // COOKIE_LOCAL_BATCH of Linux
+    const pid_t child = fork();
+    if (child == 0) {
+        for (int i = 0; i < kBatch && unshare(CLONE_NEWUTS) == 0; ++i) {
+        }
+        _exit(0);
+    }
+    if (child > 0) waitpid(child, nullptr, 0);
 }
 
 // The number of a namespace. 0: there is none, or its process has ended.
@@ -244,22 +270,17 @@ sys::Result<void> prepare_base() {
 
 sys::Result<void> create_pinned_namespace(const JobDirectory& directory) {
     if (auto made = directory.touch(kPinFile); !made) return made;
-    cpu_set_t allowed;
-    CPU_ZERO(&allowed);
-    if (sched_getaffinity(0, sizeof allowed, &allowed) != 0)
-        return sys::errno_error("sched_getaffinity");
     const Pinner pinner(directory.path(kPinFile));
-    int code = EINVAL;
-    for (const int cpu : cpus_to_try(allowed)) {
-        cpu_set_t one;
-        CPU_ZERO(&one);
-        if (cpu >= 0) CPU_SET(cpu, &one);
-        if (cpu >= 0 && sched_setaffinity(0, sizeof one, &one) != 0) continue;
-        if (unshare(CLONE_NEWNS) != 0) return sys::errno_error("unshare");
-        code = pinner.pin_parent();
-        if (code != EINVAL) break;
+    int code = 0;
+    {
+        const OneCpu one_cpu;
+        for (const bool again : {false, true}) {
+            if (again) use_up_numbers();
+            if (unshare(CLONE_NEWNS) != 0) return sys::errno_error("unshare");
+            code = pinner.pin_parent();
+            if (code != EINVAL) break;
+        }
     }
-    sched_setaffinity(0, sizeof allowed, &allowed);
     if (code != 0) return sys::errno_error("pinning the mount namespace", code);
     if (mount(nullptr, "/", nullptr, MS_REC | MS_SLAVE, nullptr) != 0)
         return sys::errno_error("making the mounts of the job private");

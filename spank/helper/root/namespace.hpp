@@ -6,8 +6,8 @@
 //
 // Linux 6.x refuses to pin (EINVAL) a namespace whose number is not larger than that of the
 // namespace that pins it. Linux gives out the numbers per CPU in batches, so outside of the initial
-// namespace this fails at random. unshare is then repeated on each CPU in turn, because one of them
-// has larger numbers.
+// namespace this fails at random. Then the rest of the CPU's batch is used up, and unshare is
+// repeated on the same CPU. The cpuset of a job may have no other one.
 #pragma once
 
 #include <sys/types.h>
