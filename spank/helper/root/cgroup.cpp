@@ -24,14 +24,16 @@ constexpr std::size_t kProcMaximum = 16 * 1024 * 1024;
 constexpr int kRounds = 100;
 constexpr int kRoundMicroseconds = 10000;
 
-// The part of a cgroup's path up to Slurm's "job_17". Empty: Slurm has made no cgroup.
+// The part of a cgroup's path up to Slurm's last "job_17": slurmd may run in another job. Empty:
+// Slurm has made no cgroup.
 std::string jobs_cgroup(std::string_view path) {
     std::string job;
+    std::string part;
     for (const auto& name : split_nonempty(path, '/')) {
-        job += "/" + name;
-        if (name.starts_with("job_")) return job;
+        part += "/" + name;
+        if (name.starts_with("job_")) job = part;
     }
-    return {};
+    return job;
 }
 
 // The directory of a path of the hierarchy: below the first mount that contains the path. The
@@ -89,8 +91,10 @@ bool take_lock(int directory) {
     return false;
 }
 
-// Removes the cgroups that Slurm could not remove because of ours.
+// Removes the cgroups that Slurm could not remove because of ours. A cgroup that batchai 0.2 made
+// is not in a job's.
 void remove_slurms(const fs::path& job) {
+    if (!job.filename().string().starts_with("job_")) return;
     const fs::path above = job.parent_path();
     const bool version_1 = above.filename().string().starts_with("uid_");
     const fs::path locked = version_1 ? above.parent_path().parent_path() : above;

@@ -43,6 +43,15 @@ BOOST_AUTO_TEST_CASE(a_hierarchy_that_is_mounted_in_part_is_found_below_its_root
                boost::test_tools::per_element());
 }
 
+BOOST_AUTO_TEST_CASE(a_slurm_in_a_job_of_another_slurm_has_the_inner_job) {
+    const auto found = daemon_cgroups(
+        "0::/outer.scope/job_3/step_0/user/task_0/inner.scope/job_17/step_0\n", kMounts);
+    BOOST_REQUIRE(found);
+    BOOST_TEST(*found == Paths{"/sys/fs/cgroup/unified/outer.scope/job_3/step_0/user/task_0/"
+                               "inner.scope/job_17/batchai"},
+               boost::test_tools::per_element());
+}
+
 BOOST_AUTO_TEST_CASE(without_slurms_cgroups_there_is_nothing_to_leave) {
     const auto found = daemon_cgroups("6:freezer:/\n0::/user.slice/session-1.scope\n", kMounts);
     BOOST_REQUIRE(found);
