@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/signalfd.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -90,17 +91,37 @@ long long now_ms() {
     return time.tv_sec * 1000LL + time.tv_nsec / 1000000;
 }
 
-// True when the process ended within the time.
-bool wait_until(int pidfd, int seconds) {
+// A descriptor that is readable while a SIGTERM is pending, which stays so; -1: SIGTERM is not
+// blocked. Slurm blocks it in a task that has not started. If a job is cancelled, Slurm sends it to
+// its own children only (proctrack/cgroup), and SIGKILL to the others after KillWait.
+int pending_end() {
+    sigset_t blocked, end;
+    if (sigprocmask(SIG_BLOCK, nullptr, &blocked) != 0 || !sigismember(&blocked, SIGTERM))
+        return -1;
+    sigemptyset(&end);
+    sigaddset(&end, SIGTERM);
+    return signalfd(-1, &end, SFD_CLOEXEC);
+}
+
+// True when the child ended within the time. It gets a SIGTERM that is sent to us meanwhile.
+bool wait_until(pid_t child, int pidfd, int seconds) {
     const long long end = now_ms() + seconds * 1000LL;
-    for (;;) {
+    int told = pending_end();
+    int ready = 0;
+    bool ended = false;
+    while (!ended && (ready >= 0 || errno == EINTR)) {
         const long long left = end - now_ms();
-        if (left <= 0) return false;
-        pollfd event = {pidfd, POLLIN, 0};
-        const int ready = poll(&event, 1, static_cast<int>(left < 60000 ? left : 60000));
-        if (ready > 0) return true;
-        if (ready < 0 && errno != EINTR) return false;
+        if (left <= 0) break;
+        pollfd events[2] = {{pidfd, POLLIN, 0}, {told, POLLIN, 0}};
+        ready = poll(events, 2, static_cast<int>(left < 60000 ? left : 60000));
+        ended = ready > 0 && events[0].revents != 0;
+        if (ended || ready <= 0 || events[1].revents == 0) continue;
+        kill(child, SIGTERM);
+        close(told);
+        told = -1;
     }
+    if (told >= 0) close(told);
+    return ended;
 }
 
 // While an object of this class exists, this process can wait for its children. If its parent
@@ -146,7 +167,7 @@ int run(const Program& program) {
     if (child == 0) become(program, parent);
 
     int pidfd = pidfd_open(child, 0);
-    bool ended = pidfd >= 0 && wait_until(pidfd, program.seconds);
+    bool ended = pidfd >= 0 && wait_until(child, pidfd, program.seconds);
     if (!ended) kill(child, SIGKILL);
     if (pidfd >= 0) close(pidfd);
     int status = 0;

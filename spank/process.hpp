@@ -53,7 +53,8 @@ struct Program {
 
 // Runs the program and waits for its end. It has its own process name, because Slurm never signals
 // a process called slurmstepd. It dies with this process. Its signals have their default actions
-// and are not blocked (Slurm blocks some in task_init_privileged). Returns its exit status, 128+N
+// and are not blocked (Slurm blocks some in task_init_privileged). If SIGTERM is blocked here, the
+// program gets one that is sent to this process. Returns its exit status, 128+N
 // for a signal, kTimedOut after the deadline, or kNotStarted.
 inline constexpr int kTimedOut = -1;
 inline constexpr int kNotStarted = -2;

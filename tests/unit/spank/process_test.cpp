@@ -46,6 +46,17 @@ BOOST_AUTO_TEST_CASE(statuses_are_passed_on) {
     BOOST_TEST(spank::run(program) == spank::kNotStarted);
 }
 
+BOOST_AUTO_TEST_CASE(a_program_gets_the_end_that_waits_for_this_process) {
+    sigset_t end, before;
+    sigemptyset(&end);
+    sigaddset(&end, SIGTERM);
+    sigprocmask(SIG_BLOCK, &end, &before);
+    BOOST_TEST(shell("kill -TERM $PPID; exec sleep 1000") == 128 + SIGTERM);
+    const timespec none = {};
+    BOOST_TEST(sigtimedwait(&end, nullptr, &none) == SIGTERM);
+    sigprocmask(SIG_SETMASK, &before, nullptr);
+}
+
 BOOST_AUTO_TEST_CASE(a_program_has_what_is_named_and_nothing_else) {
     std::string output;
     const int leaked = dup(0);
