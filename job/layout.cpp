@@ -88,8 +88,14 @@ std::optional<std::string> below_mount_root(const std::string& path) {
     return without_trailing_slashes(normal.relative_path());
 }
 
-bool is_mount_target(const std::string& path) {
-    return is_relative_path(path) && !is_within(path, kTemporary);
+std::string why_no_mount_target(const std::string& path) {
+    if (!is_relative_path(path))
+        return "is not a path below the mount root: no '..', no leading '/', names of letters, "
+               "digits, '.', '_' and '-'";
+    for (const ReservedTarget& reserved : kReservedTargets)
+        if (is_within(path, reserved.name))
+            return std::string("is ") + reserved.use + ": choose another name";
+    return {};
 }
 
 bool is_output_prefix(const std::string& path) {

@@ -58,13 +58,26 @@ std::vector<RefusedOutput> refused_outputs(const JobSpec&, const SitePolicy&);
 std::optional<std::string> below_mount_root(const std::string& path);
 
 // $AZ_BATCHAI_JOB_TEMP below the mount root. It has the same path on all nodes, and is a different
-// directory on each. No mount of a job may be there.
+// directory on each.
 inline constexpr char kTemporary[] = ".temp";
+// Where a FUSE program finds its tools and its home. The program sees a mount root of its own, with
+// this directory and its own target.
+inline constexpr char kDaemonDirectory[] = ".batchai";
 // The directory below $AZ_BATCHAI_JOB_TEMP in which the preparation and the processes of a job file
 // start.
 inline constexpr char kWorking[] = "wd";
-// True if a mount of a job may be at this path below the mount root.
-bool is_mount_target(const std::string& path);
+// The names below the mount root that are batchai's own. No mount of a job may be there.
+struct ReservedTarget {
+    const char* name;
+    const char* use;  // for messages
+};
+inline constexpr ReservedTarget kReservedTargets[] = {
+    {kTemporary, "the job's temporary directory"},
+    {kDaemonDirectory, "the directory of FUSE programs"},
+};
+// Why a mount of a job may not be at this path below the mount root, for a message after the path;
+// empty: it may.
+std::string why_no_mount_target(const std::string& path);
 
 // The variables of the job that name a directory.
 inline constexpr const char* kDirectoryVariables[] = {

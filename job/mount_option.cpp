@@ -122,12 +122,8 @@ sys::Result<Mount> parse_mount(const std::string& text, const SitePolicy& policy
         return sys::Error{"expected SOURCE:TARGET[:OPTIONS]"};
     const auto source = parse_source(fields[0], policy);
     if (!source) return source.error();
-    if (!is_relative_path(fields[1]))
-        return sys::Error{"'" + fields[1] +
-                          "' is not a target: a name below the mount root, without '..'"};
-    if (!is_mount_target(fields[1]))
-        return sys::Error{"'" + fields[1] +
-                          "' is the job's temporary directory: choose another target"};
+    if (const std::string why = why_no_mount_target(fields[1]); !why.empty())
+        return sys::Error{"target '" + fields[1] + "' " + why};
     const AllowPolicy* const allow = allowing(policy, *source);
     if (allow == nullptr)
         return sys::Error{"'" + fields[0] + "' is not allowed by the site policy " + policy.file};

@@ -153,8 +153,9 @@ VolumePolicy read_volume(Table& table, Volume::Kind kind, const char* name,
     const bool has_account = kind == Volume::Kind::share || kind == Volume::Kind::blob_container;
     if (has_account) table.read_name("account", volume.account);
     table.require(name, volume.name);
-    if (kind == Volume::Kind::cluster && !volume.name.empty() && !is_mount_target(volume.name))
-        table.error(name, "'" + volume.name + "' is not a path for mounts below the mount root");
+    if (kind == Volume::Kind::cluster && !volume.name.empty())
+        if (const std::string why = why_no_mount_target(volume.name); !why.empty())
+            table.error(name, "'" + volume.name + "' " + why);
     if (kind == Volume::Kind::cluster) refuse_overlap(table, volume, policy);
     volume.file_system = read_file_system(table, policy);
     if (!has_account) refuse_job_credentials(table, volume.file_system);

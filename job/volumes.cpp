@@ -128,12 +128,8 @@ void read_mount_path(Reader& reader, const std::vector<Volume>& others, Volume& 
     const std::string path = reader.required_string(key);
     volume.relative_mount_path = path;
     if (path.empty()) return;
-    if (!is_relative_path(path))
-        reader.error(key, "'" + path +
-                              "' is not a path below the mount root: no '..', no leading '/', "
-                              "names of letters, digits, '.', '_' and '-'");
-    else if (!is_mount_target(path))
-        reader.error(key, "'" + path + "' is the job's temporary directory: choose another name");
+    if (const std::string why = why_no_mount_target(path); !why.empty())
+        reader.error(key, "'" + path + "' " + why);
     for (const Volume& other : others)
         if (is_within(path, other.relative_mount_path) ||
             is_within(other.relative_mount_path, path))

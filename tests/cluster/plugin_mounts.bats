@@ -160,8 +160,26 @@ open(\"file\", \"w\")"'
     for target in .temp .temp/a; do
         run as_alice srun -Q --batchai-mount="$open:$target" true
         [ "$status" != 0 ]
-        [[ $output = *"'$target' is the job's temporary directory"* ]]
+        [[ $output = *"target '$target' is the job's temporary directory: choose another name"* ]]
     done
+}
+
+@test "a mount cannot take the place of what FUSE programs find at the mount root" {
+    mkdir -p "$share/out"
+    write_job job.json 1
+    sed 's/"relativeMountPath": "myshare"/"relativeMountPath": ".batchai"/' job.json >reserved.json
+    for target in .batchai .batchai/home; do
+        said="'$target' is the directory of FUSE programs: choose another name"
+        run as_alice srun -Q --batchai-mount="$open:$target" true
+        [ "$status" != 0 ]
+        [[ $output = *"target $said"* ]]
+        run forged "$open:$target" # past the checker of the login node
+        [ "$status" != 0 ]
+        [[ $output = *"batchai: n1: "*"target $said"* && $output != *ran* ]]
+    done
+    BATCHAI_POLICY=$MINISLURM_DIR/batchai.toml run as_alice batchai job check reserved.json
+    [ "$status" != 0 ]
+    [[ $output = *"relativeMountPath: '.batchai' is the directory of FUSE programs: choose another name"* ]]
 }
 
 @test "a user cannot take the temporary directory of another's next job" {

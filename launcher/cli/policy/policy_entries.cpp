@@ -69,7 +69,7 @@ std::vector<job::Volume> needed_volumes(const job::JobSpec& spec, const job::Sit
         job::Volume volume;
         volume.kind = job::Volume::Kind::cluster;
         volume.name = volume.relative_mount_path = below->substr(0, below->find('/'));
-        if (job::is_mount_target(volume.name)) volumes.push_back(volume);
+        if (job::why_no_mount_target(volume.name).empty()) volumes.push_back(volume);
     }
     return volumes;
 }

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "job/layout.hpp"
 #include "job/names.hpp"
 #include "job/size.hpp"
 #include "spank/helper/credentials.hpp"
@@ -106,6 +107,8 @@ sys::Result<job::Mount> approve_remote(job::Mount mount, const job::SitePolicy& 
 
 sys::Result<job::Mount> approve(job::Mount mount, const std::string& source,
                                 const job::SitePolicy& policy) {
+    if (const std::string why = job::why_no_mount_target(mount.target); !why.empty())
+        return sys::Error{"target '" + mount.target + "' " + why};
     if (job::part_of<job::Remote>(mount)) return approve_remote(std::move(mount), policy);
     const auto entries = entries_for(mount, source, policy);
     if (!entries) return entries.error();

@@ -15,7 +15,8 @@ namespace batchai::spank {
 
 // source: the path of the directory or image that was opened with the user's rights, without
 // symbolic links; empty for tmpfs. Returns the mount as it may be made, read-only if the policy
-// says so. For a remote mount, the entry gives all values except those that it leaves to jobs.
+// says so. The target must not be one of batchai's own (job::kReservedTargets). For a remote mount,
+// the entry gives all values except those that it leaves to jobs.
 sys::Result<job::Mount> approve(job::Mount mount, const std::string& source,
                                 const job::SitePolicy&);
 

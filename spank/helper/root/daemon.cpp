@@ -20,6 +20,7 @@
 
 #include <algorithm>
 
+#include "job/layout.hpp"
 #include "spank/helper/fuse_protocol.hpp"
 #include "spank/helper/root/cgroup.hpp"
 #include "spank/helper/root/daemon_notes.hpp"
@@ -177,7 +178,7 @@ std::vector<std::string> environment(const DaemonProgram& program, const std::st
 
 // Runs as process 1 of the PID namespace. number: its process number outside.
 sys::Error become(const DaemonProgram& program, pid_t number) {
-    const std::string own = program.mount_root + "/.batchai";
+    const std::string own = program.mount_root + "/" + job::kDaemonDirectory;
     const sys::CStrings command(program.command), variables(environment(program, own));
     reset_process();
     if (auto furnished = furnish(program, own); !furnished) return furnished.error();

@@ -51,6 +51,19 @@ struct Site {
 
 BOOST_FIXTURE_TEST_SUITE(allowlist, Site)
 
+BOOST_AUTO_TEST_CASE(no_target_is_one_of_batchais_own_or_leads_out_of_the_mount_root) {
+    job::Mount mount = job::mount_of({}, file_system(MountType::bind, directory / "share"), "");
+    for (const char* target :
+         {".temp", ".temp/a", ".batchai", ".batchai/home", "", "/a", "..", "a/../.temp"}) {
+        mount.target = target;
+        BOOST_TEST(!spank::approve(mount, directory / "share", policy), target);
+    }
+    for (const char* target : {"temp", ".temper", "a/.batchai", "batchai"}) {
+        mount.target = target;
+        BOOST_TEST(spank::approve(mount, directory / "share", policy).has_value(), target);
+    }
+}
+
 BOOST_AUTO_TEST_CASE(a_share_and_what_is_below_it_are_allowed) {
     BOOST_TEST(approve(MountType::bind, "share").has_value());
     BOOST_TEST(approve(MountType::bind, "share/sub").has_value());
