@@ -7,25 +7,20 @@
 #include <unistd.h>
 
 #include "sys/file.hpp"
+#include "sys/unique_fd.hpp"
 
 namespace batchai::sys {
 namespace {
 
 constexpr std::size_t kMaximum = 64 * 1024;
 
+std::string what_of(const std::string& name) {
+    return "credentials user:" + name;
+}
+
 }  // namespace
 
 const int kPrivateOpenFlags = O_RDONLY | O_NONBLOCK | O_NOCTTY;
-
-Result<UniqueFd> open_own_credentials(const std::string& name) {
-    const passwd* entry = ::getpwuid(::geteuid());
-    if (entry == nullptr || entry->pw_dir == nullptr || entry->pw_dir[0] != '/')
-        return Error{"credentials user:" + name + ": the user has no home directory"};
-    const std::string path = std::string(entry->pw_dir) + "/.config/batchai/credentials/" + name;
-    UniqueFd file(::open(path.c_str(), kPrivateOpenFlags | O_NOFOLLOW | O_CLOEXEC));
-    if (!file) return errno_error("credentials " + path);
-    return file;
-}
 
 Result<std::string> read_private_file(int file, uid_t owner, const std::string& what) {
     struct stat info = {};
@@ -45,12 +40,20 @@ Result<std::string> secret_of(std::string text, const std::string& what) {
     return text;
 }
 
+Result<std::string> read_own_credentials(const std::string& name) {
+    const passwd* entry = ::getpwuid(::geteuid());
+    if (entry == nullptr || entry->pw_dir == nullptr || entry->pw_dir[0] != '/')
+        return Error{what_of(name) + ": the user has no home directory"};
+    const std::string path = std::string(entry->pw_dir) + "/.config/batchai/credentials/" + name;
+    const UniqueFd file(::open(path.c_str(), kPrivateOpenFlags | O_NOFOLLOW | O_CLOEXEC));
+    if (!file) return errno_error("credentials " + path);
+    return read_private_file(file.get(), ::geteuid(), what_of(name));
+}
+
 Result<std::string> read_own_secret(const std::string& name) {
-    const auto file = open_own_credentials(name);
-    if (!file) return file.error();
-    auto text = read_private_file(file->get(), ::geteuid(), "credentials user:" + name);
+    auto text = read_own_credentials(name);
     if (!text) return text;
-    return secret_of(*std::move(text), "credentials user:" + name);
+    return secret_of(*std::move(text), what_of(name));
 }
 
 }  // namespace batchai::sys

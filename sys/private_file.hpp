@@ -8,15 +8,11 @@
 #include <string>
 
 #include "sys/result.hpp"
-#include "sys/unique_fd.hpp"
 
 namespace batchai::sys {
 
 // The flags to open such a file with.
 extern const int kPrivateOpenFlags;
-
-// Opens the calling user's own ~/.config/batchai/credentials/NAME.
-Result<UniqueFd> open_own_credentials(const std::string& name);
 
 // The text of an open file, 64 KiB at most. It must be a regular file of owner with mode 0600 or
 // less. what: its name in errors.
@@ -26,7 +22,10 @@ Result<std::string> read_private_file(int file, uid_t owner, const std::string& 
 // one with a null byte, is an error. what: its name in errors.
 Result<std::string> secret_of(std::string text, const std::string& what);
 
-// The secret in the calling user's own file.
+// The text of the calling user's own ~/.config/batchai/credentials/NAME.
+Result<std::string> read_own_credentials(const std::string& name);
+
+// The secret in that file.
 Result<std::string> read_own_secret(const std::string& name);
 
 }  // namespace batchai::sys

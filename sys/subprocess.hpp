@@ -8,7 +8,7 @@
 // - launcher/agent (ranks, guard) and launcher/root/starter.cpp: a process with an event loop reaps
 //   its children there, and agents outlive the launcher to clean up;
 // - spank/prep/command.cpp: kills all processes of the command, as a group and as orphans;
-// - spank/helper/credentials.cpp, root/namespace.cpp and root/daemon_notes.cpp: a child with other
+// - spank/helper/root/child.cpp, root/namespace.cpp and root/daemon_notes.cpp: a child with other
 //   rights or in another namespace executes no program, and may be left behind in a dead file
 //   system;
 // - spank/helper/root/daemon.cpp and root/end.cpp: init becomes the parent, and it outlives the

@@ -8,6 +8,8 @@
 #include <sstream>
 #include <vector>
 
+#include "sys/mount_table.hpp"
+
 namespace batchai::sys {
 namespace {
 
@@ -49,6 +51,27 @@ Result<void> check(const struct stat& info, const std::string& path) {
                  (S_ISDIR(info.st_mode) ? ", or use another directory" : "")};
 }
 
+// A server that a user runs could answer that a component belongs to root, or not answer at all.
+class Servers {
+  public:
+    // Call before anything else is asked about the component.
+    Result<void> check(int component, const std::string& path) {
+        const MountEntry* mount = table_.of(component);
+        if (mount == nullptr) {  // the first component, or automount(8) has mounted it just now
+            auto table = MountTable::read();
+            if (!table) return table.error();
+            table_ = *std::move(table);
+            mount = table_.of(component);
+        }
+        if (mount == nullptr || server_of(*mount) != Server::user) return {};
+        return Error{path + ": is on a file server of a user (" + describe(*mount) +
+                     "): use another directory"};
+    }
+
+  private:
+    MountTable table_{""};
+};
+
 // Try to open it as a directory first: only that makes automount(8) mount it.
 UniqueFd open_one(int at, const std::string& name) {
     UniqueFd fd(openat(at, name.c_str(), kReference | O_DIRECTORY));
@@ -72,13 +95,17 @@ Result<UniqueFd> open_trusted(const std::string& path, const TrustedOpen& how) {
     put_before(path, rest);
     rest.emplace_back(".");  // the root directory itself
     int links = 0;
+    Servers servers;
     struct stat info = {};
     while (!rest.empty()) {
         const std::string name = std::move(rest.back());
         rest.pop_back();
         const std::string where = path_of(at.get(), name);
         UniqueFd next = open_or_make(at.get(), name, how.makes);
-        if (!next || fstat(next.get(), &info) != 0) return errno_error(where);
+        if (!next) return errno_error(where);
+        if (how.checks)
+            if (auto good = servers.check(next.get(), where); !good) return good.error();
+        if (fstat(next.get(), &info) != 0) return errno_error(where);
         if (how.checks)
             if (auto good = check(info, where); !good) return good.error();
         if (S_ISLNK(info.st_mode)) {

@@ -2,7 +2,8 @@
 //
 // Opens files and directories that the admin names and root uses. A user that can exchange a
 // component of such a path decides what root reads, mounts or runs. So only root may be able to
-// change a component.
+// change a component, and no component may lie on a file system that a user's process serves
+// (mount_table.hpp): such a process says what it likes about owners and modes.
 #pragma once
 
 #include <fcntl.h>
@@ -19,7 +20,7 @@ struct TrustedOpen {
     int flags = O_PATH;  // flags for the last component; O_NOFOLLOW and O_CLOEXEC are added
     // Makes missing components as directories (0755), and then refuses symbolic links.
     bool makes = false;
-    // Checks owners and modes. Without root's rights there is no need to.
+    // Checks owners, modes and file servers. Without root's rights there is no need to.
     bool checks = geteuid() == 0;
 };
 

@@ -1,20 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Runs work with the rights of the job's user, in a child process: it opens, reads and writes files
-// that a user names, and parses JSON. If the helper is not root (a cluster inside a user
-// namespace), it is the user already and changes nothing.
+// Credentials: whose rights a child process of the helper takes (root/child.hpp).
 #pragma once
 
 #include <sys/types.h>
 
-#include <functional>
 #include <optional>
-#include <string>
 #include <vector>
 
 #include "spank/helper/user_namespace.hpp"
-#include "sys/result.hpp"
-#include "sys/unique_fd.hpp"
 
 namespace batchai::spank {
 
@@ -45,19 +39,5 @@ struct Credentials {
     // without maps.
     std::optional<IdMaps> maps = std::nullopt;
 };
-
-// The result of the child: text (at most 1 MiB) and open files (at most kMaximumFiles).
-struct Answer {
-    std::string text;
-    std::vector<sys::UniqueFd> files;
-};
-inline constexpr std::size_t kMaximumFiles = 64;
-
-// Runs work in a child as the user and returns its answer or its error. A child that takes longer
-// than the seconds is killed, because a user's file may be on a dead server. what: the object of
-// the work, for the message about the time limit.
-sys::Result<Answer> as_user(const Credentials&, int seconds,
-                            const std::function<sys::Result<Answer>()>& work,
-                            const std::string& what = "");
 
 }  // namespace batchai::spank

@@ -76,7 +76,7 @@ no_loop_device() { ! losetup --list --noheadings -O BACK-FILE | grep -q "$images
     run as_alice srun -Q -N 1 -w n1 --batchai-mount="squashfs=$images/site.sqsh:i" true
     chmod 644 "$images/site.sqsh"
     [ "$status" = 1 ]
-    [[ $output == *"batchai: n1: mount source: $images/site.sqsh: Permission denied"* ]]
+    [[ $output == *"batchai: n1: mounting $images/site.sqsh at i: the user cannot read the image: Permission denied"* ]]
     head -c 100000 /dev/zero >"$images/zero.sqsh"
     run as_alice srun -Q -N 1 -w n1 --batchai-mount="squashfs=$images/zero.sqsh:i" true
     rm "$images/zero.sqsh"

@@ -34,7 +34,7 @@ race() {
 }
 
 @test "a user who exchanges what root makes for an overlay changes no file of root's" {
-    with_fault 'batchai-helper setup' -e "trace=$exposed" -e "inject=$exposed:delay_exit=20000"
+    with_fault 'batchai-helper setup' -f -e "trace=$exposed" -e "inject=$exposed:delay_exit=20000"
     race 3 o/upper "overlay=$data"
     grep 'refused: Permission denied' raced # root's directory was there when the racer looked
     with_fault
@@ -44,7 +44,7 @@ race() {
 }
 
 @test "a user who exchanges the directory that a mount goes to changes no file of root's" {
-    with_fault 'batchai-helper setup' -e "trace=$exposed" -e "inject=$exposed:delay_exit=20000"
+    with_fault 'batchai-helper setup' -f -e "trace=$exposed" -e "inject=$exposed:delay_exit=20000"
     for source in "overlay=$data" "$data"; do
         race 2 o "$source"
         grep 'refused: Read-only file system' raced
@@ -54,7 +54,7 @@ race() {
 
 @test "an overlay of a directory whose access list it cannot keep is refused" {
     # No file system here has NFSv4's: strace answers for one.
-    with_fault 'batchai-helper setup' -e trace=fsetxattr -e inject=fsetxattr:error=EOPNOTSUPP
+    with_fault 'batchai-helper setup' -f -e trace=fsetxattr -e inject=fsetxattr:error=EOPNOTSUPP
     mkdir -p "$data/listed" && setfacl -m u:bob:--- "$data/listed"
     run as_alice srun -Q -w n1 --batchai-mount="overlay=$data/listed:o" true
     with_fault

@@ -6,17 +6,15 @@
 #include <linux/magic.h>
 #include <pwd.h>
 #include <sys/stat.h>
-#include <sys/sysmacros.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <charconv>
-#include <fstream>
-#include <sstream>
 
 #include "launcher/cli/admin/machine.hpp"
+#include "sys/mount_table.hpp"
 #include "sys/unique_fd.hpp"
 
 namespace batchai::cli {
@@ -53,18 +51,10 @@ bool has(const std::string& options, const std::string& option) {
 
 // lock_trouble of the mount that has the directory.
 std::string lock_trouble_at(const std::string& directory) {
-    struct stat info = {};
-    if (::stat(directory.c_str(), &info) != 0) return {};
-    const std::string device = fmt::format(" {}:{} ", major(info.st_dev), minor(info.st_dev));
-    std::ifstream mounts("/proc/self/mountinfo");
-    for (std::string line; std::getline(mounts, line);) {
-        const std::size_t dash = line.find(" - ");
-        if (dash == line.npos || line.find(device) > line.find('/')) continue;
-        std::istringstream words(line.substr(dash + 3));
-        std::string type, source, options;
-        if (words >> type >> source >> options) return lock_trouble(type, options);
-    }
-    return {};
+    const sys::UniqueFd home(::open(directory.c_str(), O_PATH | O_CLOEXEC));
+    const auto table = sys::MountTable::read();
+    const sys::MountEntry* const at = home && table ? table->of(home.get()) : nullptr;
+    return at == nullptr ? "" : lock_trouble(at->type, at->options);
 }
 
 void check_home(const Machine& machine, Report& report) {
@@ -108,9 +98,16 @@ sys::Result<HomeIdentity> home_identity(const std::string& directory) {
     // Root must not follow a symbolic link that a user has put in place of a home.
     const int follow = ::geteuid() == 0 ? O_NOFOLLOW : 0;
     const sys::UniqueFd home(::open(directory.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC | follow));
+    if (!home) return sys::errno_error(directory);
+    // A user's FUSE server need not answer root.
+    const auto table = sys::MountTable::read();
+    const sys::MountEntry* const at = table ? table->of(home.get()) : nullptr;
+    if (follow != 0 && at != nullptr && sys::server_of(*at) == sys::Server::user)
+        return sys::Error{directory + ": is on a file server of a user (" + sys::describe(*at) +
+                          ")"};
     struct stat info = {};
     struct statfs file_system = {};
-    if (!home || ::fstat(home.get(), &info) != 0 || ::fstatfs(home.get(), &file_system) != 0)
+    if (::fstat(home.get(), &info) != 0 || ::fstatfs(home.get(), &file_system) != 0)
         return sys::errno_error(directory);
     return HomeIdentity{kind_of_home(file_system.f_type), info.st_ino,
                         fmt::format("{}.{:09}", info.st_ctim.tv_sec, info.st_ctim.tv_nsec)};

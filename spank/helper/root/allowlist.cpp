@@ -2,7 +2,6 @@
 #include "spank/helper/root/allowlist.hpp"
 
 #include <fcntl.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <vector>
@@ -10,9 +9,9 @@
 #include "job/layout.hpp"
 #include "job/names.hpp"
 #include "job/size.hpp"
-#include "spank/helper/credentials.hpp"
 #include "spank/helper/fields.hpp"
 #include "spank/helper/files.hpp"
+#include "spank/helper/root/child.hpp"
 #include "sys/unique_fd.hpp"
 
 namespace batchai::spank {
@@ -33,9 +32,8 @@ bool is_big_enough(const job::FileSystem& entry, const job::Mount& mount) {
 // The sources of the entries without symbolic links, in the order of the entries; an empty text if
 // one does not exist. It runs in a process of its own, because a source's server may be dead.
 sys::Result<std::vector<std::string>> resolve(const Entries& entries) {
-    const Credentials self{geteuid(), getegid(), {}};
-    const auto answer = as_user(
-        self, kResolveSeconds,
+    const auto answer = as_root(
+        kResolveSeconds,
         [&]() -> sys::Result<Answer> {
             Fields paths;
             for (const auto* entry : entries) {

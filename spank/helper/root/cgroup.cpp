@@ -91,12 +91,17 @@ bool take_lock(int directory) {
     return false;
 }
 
+// Version 1 has a directory for each user, above those of the user's jobs.
+bool is_of_user(const fs::path& above_job) {
+    return above_job.filename().string().starts_with("uid_");
+}
+
 // Removes the cgroups that Slurm could not remove because of ours. A cgroup that batchai 0.2 made
 // is not in a job's.
 void remove_slurms(const fs::path& job) {
     if (!job.filename().string().starts_with("job_")) return;
     const fs::path above = job.parent_path();
-    const bool version_1 = above.filename().string().starts_with("uid_");
+    const bool version_1 = is_of_user(above);
     const fs::path locked = version_1 ? above.parent_path().parent_path() : above;
     const sys::UniqueFd lock(open(locked.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     if (!lock || !take_lock(lock.get())) return;
@@ -131,6 +136,16 @@ sys::Result<std::vector<std::string>> find_daemon_cgroups() {
     const auto mounts = read_proc("/proc/self/mountinfo");
     if (!mounts) return mounts.error();
     return daemon_cgroups(*cgroups, *mounts);
+}
+
+sys::Result<std::vector<std::string>> find_helper_cgroups() {
+    auto cgroups = find_daemon_cgroups();
+    if (!cgroups) return cgroups;
+    for (std::string& directory : *cgroups) {
+        const fs::path above = fs::path(directory).parent_path().parent_path();
+        directory = (is_of_user(above) ? above.parent_path() : above) / "batchai_helper";
+    }
+    return cgroups;
 }
 
 sys::Result<void> enter_cgroup(const std::string& directory, pid_t pid) {

@@ -29,6 +29,10 @@ sys::Result<std::vector<std::string>> daemon_cgroups(std::string_view cgroups,
 // Like daemon_cgroups(), for this process.
 sys::Result<std::vector<std::string>> find_daemon_cgroups();
 
+// The directories, beside those of all jobs, for the helper's children (child.hpp), which may be
+// left behind in a file system that does not answer. They stay, and have no limits.
+sys::Result<std::vector<std::string>> find_helper_cgroups();
+
 // Makes the cgroup and moves the process into it. pid is its number in our PID namespace.
 sys::Result<void> enter_cgroup(const std::string& directory, pid_t pid);
 

@@ -20,6 +20,7 @@
 
 #include "spank/helper/exit_code.hpp"
 #include "spank/helper/files.hpp"
+#include "spank/helper/root/child.hpp"
 #include "spank/helper/root/daemon_notes.hpp"
 #include "spank/helper/root/namespace.hpp"
 #include "spank/helper/root/setup.hpp"

@@ -15,9 +15,11 @@
 #include "job/placeholder.hpp"
 #include "spank/helper/fields.hpp"
 #include "spank/helper/fuse_protocol.hpp"
+#include "spank/helper/root/child.hpp"
 #include "spank/helper/root/daemon.hpp"
 #include "spank/helper/root/daemon_notes.hpp"
 #include "spank/helper/root/kernel_mount.hpp"
+#include "spank/protocol.hpp"
 #include "sys/file.hpp"
 #include "sys/text.hpp"
 
@@ -44,15 +46,28 @@ sys::Result<sys::UniqueFd> make_credentials(const std::string& text, uid_t user)
     return file;
 }
 
-// Runs as the user.
-sys::Result<Answer> make_files(const std::string& name) {
-    if (mkdir((name + ".cache").c_str(), 0700) != 0) return sys::errno_error(name + ".cache");
+// Runs as the user. Root keeps the log open, and close(2) asks a file's server. A new file is on
+// the mount of its directory.
+sys::Result<Answer> make_files(int directory, const std::string& name) {
+    const std::string cache = name + ".cache";
+    if (mkdirat(directory, cache.c_str(), 0700) != 0) return sys::errno_error(cache);
     const std::string log = name + ".log";
     Answer answer;
-    answer.files.emplace_back(
-        open(log.c_str(), O_RDWR | O_CREAT | O_EXCL | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0600));
+    answer.files.emplace_back(openat(directory, log.c_str(),
+                                     O_RDWR | O_CREAT | O_EXCL | O_APPEND | O_NOFOLLOW | O_CLOEXEC,
+                                     0600));
     if (!answer.files.front()) return sys::errno_error(log);
     return answer;
+}
+
+// The user can read and change the log.
+std::string end_of_log(int log) {
+    const auto text = as_root(kLogSeconds,
+                              [&]() -> sys::Result<Answer> {
+                                  return Answer{sys::tail_of(log, kLogTail), {}};
+                              },
+                              "", {log});
+    return text ? text->text : std::string();
 }
 
 std::vector<Parameter> parameters(const FuseMount& fuse, int device) {
@@ -125,12 +140,12 @@ sys::Result<std::vector<std::string>> expand_command(const std::vector<std::stri
 sys::Result<void> mount_fuse(const FuseMount& fuse, int target, int seconds, const FuseHost& host) {
     std::string name = fuse.mount.target;
     std::ranges::replace(name, '/', '+');  // a character that no target has
-    name = host.job_temp + "/mount-" + name;
+    name.insert(0, "mount-");
     DaemonProgram program;
     program.user = fuse.user;
     program.mount_root = fuse.mount_root;
     program.target = fuse.mount_root + "/" + fuse.mount.target;
-    program.cache = name + ".cache";
+    program.cache = host.job_temp + "/" + name + ".cache";
     program.of_store = fuse.of_store;
     program.host = host.host;
     const bool secret = !fuse.credentials.empty();
@@ -150,7 +165,8 @@ sys::Result<void> mount_fuse(const FuseMount& fuse, int target, int seconds, con
                               : sys::Result<sys::UniqueFd>(sys::UniqueFd());
     if (!credentials) return credentials.error();
     program.credentials = credentials->get();
-    const auto files = as_user(fuse.user, seconds, [&name] { return make_files(name); });
+    const auto files = as_user(fuse.user, seconds, [&] { return make_files(host.temporary, name); },
+                               "", {host.temporary});
     if (!files) return files.error();
     program.log = files->files.front().get();
 
@@ -162,7 +178,7 @@ sys::Result<void> mount_fuse(const FuseMount& fuse, int target, int seconds, con
     device.reset();  // otherwise the mount would outlive the program
     const auto answered = wait_for_answer(fuse.user, program.target, seconds);
     if (answered) return {};
-    const std::string said = last_words(sys::tail_of(program.log, kLogTail));
+    const std::string said = last_words(end_of_log(program.log));
     return said.empty() ? answered.error().in("the program printed no error message")
                         : sys::Error{said};
 }

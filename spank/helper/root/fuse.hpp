@@ -22,6 +22,7 @@ struct FuseHost {
     const JobDirectory& directory;
     int host = -1;         // the mount namespace before the job's
     std::string job_temp;  // the user's directory; it holds caches and logs
+    int temporary = -1;    // the same, open (O_PATH), on no file server of a user
 };
 
 struct FuseMount {

@@ -21,6 +21,8 @@
 #include "spank/helper/root/network_mount.hpp"
 #include "spank/helper/root/overlay.hpp"
 #include "spank/helper/root/secret.hpp"
+#include "sys/codec.hpp"
+#include "sys/mount_table.hpp"
 #include "sys/private_file.hpp"
 #include "sys/trusted.hpp"
 
@@ -82,24 +84,43 @@ sys::Result<Targets> make_targets(const std::string& source) {
     return Targets(*std::move(root));
 }
 
+// Opens the image again to read it, with the user's rights. The descriptor leads to the file whose
+// mount was checked, whatever its path leads to now.
+sys::Result<sys::UniqueFd> open_image(int file, const Credentials& user, int seconds) {
+    auto opened =
+        as_user(user, seconds,
+                [&]() -> sys::Result<Answer> {
+                    Answer answer;
+                    answer.files.emplace_back(
+                        open(fd_path(file).c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
+                    if (!answer.files.front())
+                        return sys::errno_error("the user cannot read the image");
+                    return answer;
+                },
+                "", {file});
+    if (!opened) return opened.error();
+    return std::move(opened->files.at(0));
+}
+
 // The kernel reads an image's structures as root, so a user must not be able to write them.
-sys::Result<sys::UniqueFd> make_squashfs(const job::Mount& mount, int image) {
+sys::Result<sys::UniqueFd> make_squashfs(const job::Mount& mount, int file, const Credentials& user,
+                                         int seconds) {
+    const auto image = open_image(file, user, seconds);
+    if (!image) return image.error();
     struct stat info = {};
-    if (fstat(image, &info) != 0) return sys::errno_error("squashfs");
+    if (fstat(image->get(), &info) != 0) return sys::errno_error("squashfs");
     if (!S_ISREG(info.st_mode) || info.st_uid != geteuid() || (info.st_mode & 022) != 0)
         return sys::Error{
             "the image must be a file of root that only root can write to: chown root, chmod go-w"};
-    const auto device = attach_loop(image);
+    const auto device = attach_loop(image->get());
     if (!device) return device.error();
     return make_file_system("squashfs", {{"source", device->path}, {"ro", "", true}}, mount);
 }
 
-// Runs in a process of its own, because a server may never answer.
-sys::Result<sys::UniqueFd> make_remote(const job::Mount& mount, int file,
-                                       const job::SitePolicy& policy, const Credentials& user,
-                                       int seconds) {
+sys::Result<sys::UniqueFd> make_remote(const job::Mount& mount, const std::string& credentials,
+                                       const job::SitePolicy& policy, const Credentials& user) {
     const job::FileSystem& entry = *entry_of(mount, policy);
-    const auto secret = read_credentials(mount, entry, policy, file, user.uid);
+    const auto secret = read_credentials(mount, entry, policy, credentials);
     if (!secret) return secret.error();
     std::optional<Login> login;
     if (entry.credentials.kind != job::CredentialsSource::Kind::none) {
@@ -107,52 +128,41 @@ sys::Result<sys::UniqueFd> make_remote(const job::Mount& mount, int file,
         if (!parsed) return parsed.error().in("credentials " + job::name_of(entry.credentials));
         login = *std::move(parsed);
     }
-    const Credentials self{geteuid(), getegid(), {}};
-    auto made = as_user(self, seconds, [&]() -> sys::Result<Answer> {
-        const auto* nfs = job::part_of<job::Nfs>(mount);
-        const auto parameters = nfs != nullptr
-                                    ? nfs_parameters(*nfs, entry)
-                                    : cifs_parameters(*job::part_of<job::Cifs>(mount), entry, user,
-                                                      login ? &*login : nullptr);
-        if (!parameters) return parameters.error();
-        auto remote = make_file_system(job::name_of(entry.type), *parameters, mount);
-        if (!remote) return remote.error();
-        Answer answer;
-        answer.files.push_back(*std::move(remote));
-        return answer;
-    });
-    if (!made) return made.error();
-    if (made->files.size() != 1) return sys::Error{"no mount was made"};
-    return std::move(made->files.front());
-}
-
-sys::Result<sys::UniqueFd> make_detached(const job::Mount& mount, int file,
-                                         const job::SitePolicy& policy, const Credentials& user,
-                                         int seconds) {
-    if (job::part_of<job::Bind>(mount)) return copy_tree(file, mount);
-    if (const auto* tmpfs = job::part_of<job::Tmpfs>(mount))
-        return make_file_system("tmpfs", tmpfs_parameters(tmpfs->size, user), mount);
-    if (job::part_of<job::Squashfs>(mount)) return make_squashfs(mount, file);
-    return make_remote(mount, file, policy, user, seconds);
+    const auto* nfs = job::part_of<job::Nfs>(mount);
+    const auto parameters = nfs != nullptr ? nfs_parameters(*nfs, entry)
+                                           : cifs_parameters(*job::part_of<job::Cifs>(mount), entry,
+                                                             user, login ? &*login : nullptr);
+    if (!parameters) return parameters.error();
+    return make_file_system(job::name_of(entry.type), *parameters, mount);
 }
 
 // A mount that the policy allows, with its source and its directory open.
 struct Approved {
     job::Mount mount;
-    int file = -1;     // file that the user's process opened; -1: none
-    std::string path;  // of that file; empty: none, or it holds credentials
+    int file = -1;            // that the user's process opened; -1: none
+    std::string path;         // of that file; empty: none
+    std::string credentials;  // that the user's process read; empty: none
     sys::UniqueFd target;
 };
 
-sys::Result<Approved> admit(const job::Mount& wanted, int file, const job::SitePolicy& policy) {
+// Asks no file server: the kernel knows mount and path of an open file.
+sys::Result<Approved> admit(const job::Mount& wanted, int file, const job::SitePolicy& policy,
+                            const sys::MountTable& table) {
     Approved approved;
     approved.file = file;
-    if (file >= 0 && !is_in_this_namespace(file))
-        return sys::Error{wanted.target + ": the source is not on a mount of this node"};
-    if (file >= 0 && !job::part_of<job::Remote>(wanted)) {
+    if (file >= 0) {
+        const sys::MountEntry* const at = table.of(file);
+        if (at == nullptr)
+            return sys::Error{wanted.target + ": the source is not on a mount of this node"};
         auto path = path_of(file);
         if (!path) return path.error();
         approved.path = *std::move(path);
+        // Its server could change the image while it is mounted, and say that root owns it.
+        if (job::part_of<job::Squashfs>(wanted) && sys::server_of(*at) != sys::Server::root)
+            return sys::Error{fmt::format(
+                "{}: the image is on a file system that a user may serve ({}): keep images on a "
+                "file system of the node, or on a file server of the site",
+                approved.path, sys::describe(*at))};
     }
     auto mount = approve(wanted, approved.path, policy);
     if (!mount) return mount.error();
@@ -169,7 +179,7 @@ class Maker {
           deadline_(Clock::now() + std::chrono::seconds(policy.mount_timeout)) {}
 
     sys::Result<void> make(const Approved& approved) const {
-        auto done = put(approved.mount, approved.file, approved.target.get());
+        auto done = put(approved);
         if (done) return done;
         const job::Mount& mount = approved.mount;
         std::string what = job::part_of<job::Remote>(mount) ? job::source_of(mount)
@@ -180,31 +190,88 @@ class Maker {
         return done.error().in("mounting " + what + " at " + mount.target);
     }
 
+    // Shows the user's temporary directory at the path that it has on all nodes.
+    sys::Result<void> show_temporary(int directory, int target,
+                                     const sys::MountTable& table) const {
+        const sys::MountEntry* const at = table.of(directory);
+        if (at == nullptr || sys::server_of(*at) == sys::Server::user) return exchanged();
+        const auto checked = as_root(seconds_left(),
+                                     [&]() -> sys::Result<Answer> {
+                                         struct stat info = {};
+                                         if (fstat(directory, &info) != 0)
+                                             return sys::errno_error("fstat");
+                                         if (info.st_uid != user_.uid) return exchanged();
+                                         return Answer{};
+                                     },
+                                     "", {directory});
+        if (!checked) return checked.error().in("temporary directory");
+        const auto copy = copy_tree(directory, {});
+        if (!copy) return copy.error().in("temporary directory");
+        if (auto attached = attach(copy->get(), target); !attached)
+            return attached.error().in("temporary directory");
+        return {};
+    }
+
   private:
     using Clock = std::chrono::steady_clock;
 
-    sys::Result<void> put(const job::Mount& mount, int file, int target) const {
-        if (const auto* overlay = job::part_of<job::Overlay>(mount))
-            return mount_overlay(mount, *overlay, file, target);
+    static sys::Error exchanged() {
+        return sys::Error{"another process replaced the job's temporary directory during set-up"};
+    }
+
+    int seconds_left() const {
         const auto rest = std::chrono::ceil<std::chrono::seconds>(deadline_ - Clock::now()).count();
-        const int seconds = static_cast<int>(std::max<long>(rest, 1));
-        if (job::part_of<job::Fuse>(mount)) return put_fuse(mount, file, target, seconds);
-        const auto made = make_detached(mount, file, policy_, user_, seconds);
+        return static_cast<int>(std::max<long>(rest, 1));
+    }
+
+    sys::Result<void> put(const Approved& approved) const {
+        const job::Mount& mount = approved.mount;
+        const int target = approved.target.get();
+        // These ask no server.
+        if (job::part_of<job::Bind>(mount))
+            return attach_made(copy_tree(approved.file, mount), target);
+        if (const auto* tmpfs = job::part_of<job::Tmpfs>(mount))
+            return attach_made(
+                make_file_system("tmpfs", tmpfs_parameters(tmpfs->size, user_), mount), target);
+        if (job::part_of<job::Fuse>(mount)) return put_fuse(approved);
+        const int seconds = seconds_left();
+        const auto done = as_root(seconds,
+                                  [&]() -> sys::Result<Answer> {
+                                      if (auto put = ask_and_put(approved, seconds); !put)
+                                          return put.error();
+                                      return Answer{};
+                                  },
+                                  "", {approved.file, target});
+        return done ? sys::Result<void>() : done.error();
+    }
+
+    sys::Result<void> ask_and_put(const Approved& approved, int seconds) const {
+        const job::Mount& mount = approved.mount;
+        const int target = approved.target.get();
+        if (const auto* overlay = job::part_of<job::Overlay>(mount))
+            return mount_overlay(mount, *overlay, approved.file, target);
+        if (job::part_of<job::Squashfs>(mount))
+            return attach_made(make_squashfs(mount, approved.file, user_, seconds), target);
+        return attach_made(make_remote(mount, approved.credentials, policy_, user_), target);
+    }
+
+    static sys::Result<void> attach_made(const sys::Result<sys::UniqueFd>& made, int target) {
         if (!made) return made.error();
         return attach(made->get(), target);
     }
 
-    sys::Result<void> put_fuse(const job::Mount& mount, int file, int target, int seconds) const {
+    sys::Result<void> put_fuse(const Approved& approved) const {
+        const job::Mount& mount = approved.mount;
         const job::FileSystem& entry = *entry_of(mount, policy_);
         const auto program = policy_.programs.find(entry.program);
         if (!fuse_ || program == policy_.programs.end())
             return sys::Error{"site policy: there is no [program." + entry.program + "] here"};
-        const auto secret = read_credentials(mount, entry, policy_, file, user_.uid);
+        const auto secret = read_credentials(mount, entry, policy_, approved.credentials);
         if (!secret) return secret.error();
         const bool of_store = entry.credentials.kind == job::CredentialsSource::Kind::store;
         return mount_fuse({mount, entry.program, program->second.command, *secret, of_store,
                            policy_.mount_root, user_},
-                          target, seconds, *fuse_);
+                          approved.target.get(), seconds_left(), *fuse_);
     }
 
     const job::SitePolicy& policy_;
@@ -213,28 +280,60 @@ class Maker {
     Clock::time_point deadline_;
 };
 
-// Shows the user's temporary directory at the path that it has on all nodes.
-sys::Result<void> show_temporary(int directory, int target, const Credentials& user) {
-    struct stat info = {};
-    if (fstat(directory, &info) != 0) return sys::errno_error("temporary directory");
-    if (info.st_uid != user.uid || !is_in_this_namespace(directory))
-        return sys::Error{"another process replaced the job's temporary directory during set-up"};
-    const auto copy = copy_tree(directory, {});
-    if (!copy) return copy.error().in("temporary directory");
-    if (auto attached = attach(copy->get(), target); !attached)
-        return attached.error().in("temporary directory");
-    return {};
+bool has_own_credentials(const job::Mount& mount, const job::SitePolicy& policy) {
+    const auto* entry = entry_of(mount, policy);
+    return entry != nullptr && entry->credentials.kind == job::CredentialsSource::Kind::user;
 }
 
 }  // namespace
 
-sys::Result<void> make_mounts(const std::vector<job::Mount>& mounts,
-                              const std::vector<sys::UniqueFd>& files,
+sys::Result<Answer> open_sources(const std::vector<job::Mount>& mounts,
+                                 const job::SitePolicy& policy) {
+    Answer answer;
+    Sources sources;
+    for (const auto& mount : mounts) {
+        if (has_own_credentials(mount, policy)) {
+            auto text = sys::read_own_credentials(entry_of(mount, policy)->credentials.name);
+            if (!text) return text.error();
+            sources.credentials.push_back(*std::move(text));
+        }
+        if (!job::part_of<job::Local>(mount)) continue;
+        const std::string path = job::source_of(mount);
+        const int only = job::part_of<job::Squashfs>(mount) ? 0 : O_DIRECTORY;
+        answer.files.emplace_back(open(path.c_str(), O_PATH | O_CLOEXEC | only));
+        if (!answer.files.back()) return sys::errno_error("mount source: " + path);
+    }
+    answer.text = sys::encode(sources);
+    return answer;
+}
+
+sys::Result<Sources> sources_of(Answer answer) {
+    auto sources = sys::decode_whole<Sources>(answer.text);
+    if (!sources) return sys::Error{"the process with the user's rights died"};
+    sources->files = std::move(answer.files);
+    return *std::move(sources);
+}
+
+std::string source_names(const std::vector<job::Mount>& mounts, const job::SitePolicy& policy) {
+    std::string names;
+    const auto add = [&names](const std::string& name) {
+        names += (names.empty() ? "" : ", ") + name;
+    };
+    for (const auto& mount : mounts) {
+        if (job::part_of<job::Local>(mount)) add("mount source " + job::source_of(mount));
+        if (has_own_credentials(mount, policy))
+            add("credentials " + job::name_of(entry_of(mount, policy)->credentials));
+    }
+    return names;
+}
+
+sys::Result<void> make_mounts(const std::vector<job::Mount>& mounts, const Sources& sources,
                               const job::SitePolicy& policy, const Credentials& user,
                               const FuseHost* fuse, int temporary) {
-    if (files.size() > mounts.size()) return sys::Error{"more sources than mounts"};
     auto targets = make_targets(fuse ? root_mount_source(fuse->job_temp) : "batchai");
     if (!targets) return targets.error();
+    const auto table = sys::MountTable::read();
+    if (!table) return table.error();
     sys::UniqueFd temporary_target;
     if (temporary >= 0) {
         auto target = targets->make(job::kTemporary);
@@ -242,15 +341,17 @@ sys::Result<void> make_mounts(const std::vector<job::Mount>& mounts,
         temporary_target = *std::move(target);
     }
     std::vector<Approved> all;
-    std::size_t next = 0;
+    auto file = sources.files.begin();
+    auto credentials = sources.credentials.begin();
     for (const auto& mount : mounts) {
-        int file = -1;
-        if (is_opened_by_user(mount, policy)) {
-            if (next == files.size()) return sys::Error{mount.target + ": not opened"};
-            file = files[next++].get();
-        }
-        auto approved = admit(mount, file, policy);
+        const bool is_local = job::part_of<job::Local>(mount) != nullptr;
+        const bool has_own = has_own_credentials(mount, policy);
+        if ((is_local && file == sources.files.end()) ||
+            (has_own && credentials == sources.credentials.end()))
+            return sys::Error{mount.target + ": not opened"};
+        auto approved = admit(mount, is_local ? (file++)->get() : -1, policy, *table);
         if (!approved) return approved.error();
+        if (has_own) approved->credentials = *credentials++;
         auto target = targets->make(approved->mount.target);
         if (!target) return target.error();
         approved->target = *std::move(target);
@@ -262,30 +363,13 @@ sys::Result<void> make_mounts(const std::vector<job::Mount>& mounts,
     if (!root) return root.error().in("site policy: paths.mount_root");
     if (auto attached = targets->attach_at(root->get()); !attached)
         return attached.error().in(policy.mount_root);
-    if (temporary >= 0)
-        if (auto shown = show_temporary(temporary, temporary_target.get(), user); !shown)
-            return shown;
     const Maker maker(policy, user, fuse);
+    if (temporary >= 0)
+        if (auto shown = maker.show_temporary(temporary, temporary_target.get(), *table); !shown)
+            return shown;
     for (const auto& one : all)
         if (auto made = maker.make(one); !made) return made;
     return {};
-}
-
-bool is_opened_by_user(const job::Mount& mount, const job::SitePolicy& policy) {
-    if (!job::part_of<job::Remote>(mount)) return job::part_of<job::Local>(mount) != nullptr;
-    const auto* entry = entry_of(mount, policy);
-    return entry != nullptr && entry->credentials.kind == job::CredentialsSource::Kind::user;
-}
-
-sys::Result<sys::UniqueFd> open_source(const job::Mount& mount, const job::SitePolicy& policy) {
-    if (job::part_of<job::Remote>(mount))
-        return sys::open_own_credentials(entry_of(mount, policy)->credentials.name);
-    const int flags = job::part_of<job::Squashfs>(mount) ? O_RDONLY | O_NONBLOCK | O_NOCTTY
-                                                         : O_PATH | O_DIRECTORY;
-    const std::string path = job::source_of(mount);
-    sys::UniqueFd source(open(path.c_str(), flags | O_CLOEXEC));
-    if (!source) return sys::errno_error(path);
-    return source;
 }
 
 }  // namespace batchai::spank

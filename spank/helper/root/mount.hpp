@@ -4,7 +4,8 @@
 // root, and the job's mounts on its directories. The user's processes may already run in the
 // namespace (job_container/tmpfs), so it follows no path that a user can change: sources are open
 // directories, and targets are made and opened before the tmpfs is attached. Mounts are always
-// nosuid and nodev. A process of its own talks to each server.
+// nosuid and nodev. A process of its own (child.hpp) asks the server of a source, and mounts what
+// the kernel asks it for.
 #pragma once
 
 #include <string>
@@ -13,24 +14,36 @@
 #include "job/plan.hpp"
 #include "job/policy.hpp"
 #include "spank/helper/credentials.hpp"
+#include "spank/helper/root/child.hpp"
 #include "spank/helper/root/fuse.hpp"
 #include "sys/result.hpp"
 
 namespace batchai::spank {
 
-// files: the files that the user's process opened, in order, one for each mount with
-// is_opened_by_user. This function approves the mounts (allowlist.hpp). Mounts from servers
-// together may take policy.mount_timeout. Without a FuseHost no FUSE program can be started.
-// temporary: the job's temporary directory on the node, opened by the user's process, to be shown
-// at job::kTemporary; -1: none.
-sys::Result<void> make_mounts(const std::vector<job::Mount>&,
-                              const std::vector<sys::UniqueFd>& files, const job::SitePolicy&,
-                              const Credentials& user, const FuseHost*, int temporary = -1);
+// What root must not open by its path.
+struct Sources {
+    std::vector<sys::UniqueFd> files;      // O_PATH, one for each job::Local, in order
+    std::vector<std::string> credentials;  // one for each mount with the user's own, in order
+    template <class Archive>
+    void fields(Archive& archive) {
+        archive(credentials);
+    }
+};
 
-// True if root must not open the source, or the file with the credentials, by its path.
-bool is_opened_by_user(const job::Mount&, const job::SitePolicy&);
+// Call with the user's rights: opens the directories and images of the mounts, and reads the user's
+// own credentials. The answer is for sources_of().
+sys::Result<Answer> open_sources(const std::vector<job::Mount>&, const job::SitePolicy&);
+sys::Result<Sources> sources_of(Answer);
 
-// Opens the source, with the rights of the caller.
-sys::Result<sys::UniqueFd> open_source(const job::Mount&, const job::SitePolicy&);
+// What open_sources() waits for, for a message; empty: nothing.
+std::string source_names(const std::vector<job::Mount>&, const job::SitePolicy&);
+
+// This function approves the mounts (allowlist.hpp). Mounts that ask a server together may take
+// policy.mount_timeout. Without a FuseHost no FUSE program can be started. temporary: the job's
+// temporary directory on the node, opened by the user's process (O_PATH), to be shown at
+// job::kTemporary; -1: none.
+sys::Result<void> make_mounts(const std::vector<job::Mount>&, const Sources&,
+                              const job::SitePolicy&, const Credentials& user, const FuseHost*,
+                              int temporary = -1);
 
 }  // namespace batchai::spank

@@ -23,10 +23,7 @@
 #include <map>
 #include <memory>
 #include <set>
-#include <sstream>
-#include <vector>
 
-#include "job/names.hpp"
 #include "spank/helper/files.hpp"
 #include "spank/helper/root/daemon_notes.hpp"
 #include "spank/linux_calls.hpp"
@@ -316,35 +313,6 @@ bool kill_processes(const JobDirectory& directory, uid_t user, const std::string
 void unpin(const JobDirectory& directory) {
     if (is_pinned(directory))
         umount2(directory.path(kPinFile).c_str(), MNT_DETACH | UMOUNT_NOFOLLOW);
-}
-
-bool is_in_this_namespace(int fd) {
-    struct statx info = {};
-    if (statx(fd, "", AT_EMPTY_PATH, STATX_MNT_ID, &info) != 0 ||
-        (info.stx_mask & STATX_MNT_ID) == 0)
-        return false;
-    std::ifstream mounts("/proc/self/mountinfo");
-    for (std::string line; std::getline(mounts, line);)
-        if (line.starts_with(std::to_string(info.stx_mnt_id) + " ")) return true;
-    return false;
-}
-
-bool is_shared_mount(const std::string& path) {
-    // Takes the mount with the longest mount point that contains path; the last such line is the
-    // topmost mount.
-    std::ifstream mounts("/proc/self/mountinfo");
-    std::size_t longest = 0;
-    bool shared = false;
-    for (std::string line; std::getline(mounts, line);) {
-        std::istringstream words(line);
-        std::string skip;
-        std::string point;
-        words >> skip >> skip >> skip >> skip >> point;
-        if (!job::is_within(path, point) || point.size() < longest) continue;
-        longest = point.size();
-        shared = line.substr(0, line.find(" - ")).find(" shared:") != std::string::npos;
-    }
-    return shared;
 }
 
 }  // namespace batchai::spank

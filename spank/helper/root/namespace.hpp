@@ -49,11 +49,4 @@ bool kill_processes(const JobDirectory&, uid_t user, const std::string& root_sou
 // Removes the pin. The kernel removes a namespace without processes, and its mounts.
 void unpin(const JobDirectory&);
 
-// True if an open file lies on a mount of this namespace. A path through /proc/PID/root leads into
-// other namespaces, in which users can mount anything at any path.
-bool is_in_this_namespace(int fd);
-
-// True when mounts made at path would appear in other namespaces too.
-bool is_shared_mount(const std::string& path);
-
 }  // namespace batchai::spank

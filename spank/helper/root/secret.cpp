@@ -32,7 +32,7 @@ sys::Result<void> check_receiver(const job::FileSystem& file_system,
 
 sys::Result<std::string> read_credentials(const job::Mount& mount,
                                           const job::FileSystem& file_system,
-                                          const job::SitePolicy& policy, int file, uid_t owner) {
+                                          const job::SitePolicy& policy, const std::string& users) {
     using Kind = job::CredentialsSource::Kind;
     const job::CredentialsSource& source = file_system.credentials;
     switch (source.kind) {
@@ -43,7 +43,7 @@ sys::Result<std::string> read_credentials(const job::Mount& mount,
                 return "username=" + login->account + "\npassword=" + login->key + "\n";
             break;
         case Kind::user:
-            return sys::read_private_file(file, owner, "credentials user:" + source.name);
+            return users;
         case Kind::store:
             if (auto trusted = check_receiver(file_system, policy); !trusted)
                 return trusted.error();

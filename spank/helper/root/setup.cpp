@@ -35,6 +35,7 @@
 #include "sys/clock.hpp"
 #include "sys/directories.hpp"
 #include "sys/file.hpp"
+#include "sys/mount_table.hpp"
 #include "sys/private_file.hpp"
 #include "sys/text.hpp"
 #include "sys/trusted.hpp"
@@ -118,19 +119,25 @@ class Setup {
         if (auto made = sys::open_trusted(working, {.flags = O_PATH | O_DIRECTORY, .makes = true});
             !made)
             return made.error().in("site policy: paths.mount_root");
-        in_place_ = request_.in_place && !is_shared_mount(policy_.mount_root);
+        const auto table = sys::MountTable::read();
+        if (!table) return table.error();
+        const sys::MountEntry* const at = table->at(policy_.mount_root);
+        in_place_ = request_.in_place && !(at != nullptr && at->shared);
         if (!in_place_)
             if (auto made = create_pinned_namespace(directory_); !made) return made;
-        auto sources = as_user(
-            request_.user, kUserSeconds, [this] { return open_sources(); }, source_names());
-        if (!sources) return sources.error();
-        const FuseHost fuse{directory_, home, job_temp_};
-        if (sources->files.empty())
+        auto opened = as_user(
+            request_.user, std::min(kUserSeconds, policy_.mount_timeout),
+            [this] { return make_job_temp(); }, source_names(plan_.mounts, policy_));
+        if (!opened) return opened.error();
+        if (opened->files.empty())
             return sys::Error{"the job's temporary directory was not opened"};
-        const sys::UniqueFd temporary = std::move(sources->files.front());
-        sources->files.erase(sources->files.begin());
-        if (auto made = make_mounts(plan_.mounts, sources->files, policy_, request_.user, &fuse,
-                                    temporary.get());
+        const sys::UniqueFd temporary = std::move(opened->files.back());
+        opened->files.pop_back();
+        const auto sources = sources_of(*std::move(opened));
+        if (!sources) return sources.error();
+        const FuseHost fuse{directory_, home, job_temp_, temporary.get()};
+        if (auto made =
+                make_mounts(plan_.mounts, *sources, policy_, request_.user, &fuse, temporary.get());
             !made) {
             failed_mounts_ = 1;
             return made;
@@ -223,31 +230,15 @@ class Setup {
         return {};
     }
 
-    std::string source_names() const {
-        std::string names;
-        for (const auto& mount : plan_.mounts)
-            if (is_opened_by_user(mount, policy_))
-                names += (names.empty() ? "mount source " : ", ") + job::source_of(mount);
-        return names;
-    }
-
-    // Runs as the user. Makes the temporary directory first, because a FUSE program keeps its files
-    // there.
-    sys::Result<Answer> open_sources() const {
+    // Runs as the user. Makes the temporary directory, which is the answer's last file, and opens
+    // the sources of the mounts.
+    sys::Result<Answer> make_job_temp() const {
         if (mkdir(job_temp_.c_str(), 0700) != 0) return sys::errno_error(job_temp_);
-        Answer answer;
         sys::UniqueFd temporary(
             open(job_temp_.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
         if (!temporary) return sys::errno_error(job_temp_);
-        answer.files.push_back(std::move(temporary));
-        for (const auto& mount : plan_.mounts) {
-            if (!is_opened_by_user(mount, policy_)) continue;
-            auto source = open_source(mount, policy_);
-            if (!source)
-                return job::part_of<job::Remote>(mount) ? source.error()
-                                                        : source.error().in("mount source");
-            answer.files.push_back(*std::move(source));
-        }
+        auto answer = open_sources(plan_.mounts, policy_);
+        if (answer) answer->files.push_back(std::move(temporary));
         return answer;
     }
 

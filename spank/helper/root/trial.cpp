@@ -10,9 +10,9 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
-#include <filesystem>
 
 #include "spank/helper/exit_code.hpp"
+#include "spank/helper/root/child.hpp"
 #include "spank/helper/root/mount.hpp"
 #include "spank/helper/root/trusted_policy.hpp"
 #include "sys/text.hpp"
@@ -34,10 +34,6 @@ std::string why_not(const job::FileSystem& file_system) {
     const auto kind = file_system.credentials.kind;
     if (kind == Kind::user || kind == Kind::job) return "it needs a user's credentials";
     if (file_system.type == job::MountType::fuse) return "its FUSE program runs as a job's user";
-    std::error_code unknown;  // the trial reports the error
-    if (file_system.type == job::MountType::squashfs &&
-        std::filesystem::is_directory(file_system.source, unknown))
-        return "users choose the images in it";
     return {};
 }
 
@@ -58,6 +54,13 @@ std::vector<Trial> trials_of(const job::SitePolicy& policy) {
     for (const auto& allow : policy.allowed)
         add(allow.name.empty() ? "allow" : "allow " + allow.name, allow);
     return trials;
+}
+
+// Runs as user nobody, because the source may be on a dead server. Empty: the image can be tried.
+sys::Result<Answer> why_no_image(const std::string& path) {
+    struct stat info = {};  // the trial reports an error
+    if (stat(path.c_str(), &info) != 0 || !S_ISDIR(info.st_mode)) return Answer{};
+    return Answer{"users choose the images in it", {}};
 }
 
 bool can_read(const std::string& path) {
@@ -98,11 +101,7 @@ sys::Result<Answer> explain(const std::string& path, int code) {
 sys::Result<Answer> open_as_nobody(const job::Mount& mount, const job::SitePolicy& policy) {
     const std::string path = job::source_of(mount);
     if (!can_read(path)) return explain(path, errno);
-    auto source = open_source(mount, policy);
-    if (!source) return source.error();
-    Answer answer;
-    answer.files.push_back(*std::move(source));
-    return answer;
+    return open_sources({mount}, policy);
 }
 
 sys::Result<void> enter_new_namespace() {
@@ -123,13 +122,15 @@ sys::Result<Answer> make_root(const job::SitePolicy& policy, const Credentials& 
 sys::Result<Answer> make(const job::Mount& mount, const job::SitePolicy& policy,
                          const Credentials& user) {
     if (auto entered = enter_new_namespace(); !entered) return entered.error();
-    Answer opened;
-    if (is_opened_by_user(mount, policy)) {
+    Sources sources;
+    if (job::part_of<job::Local>(mount)) {
         auto answer = as_user(user, kSeconds, [&] { return open_as_nobody(mount, policy); });
-        if (!answer || !answer->text.empty()) return answer;
-        opened = *std::move(answer);
+        if (!answer || answer->files.empty()) return answer;
+        auto opened = sources_of(*std::move(answer));
+        if (!opened) return opened.error();
+        sources = *std::move(opened);
     }
-    if (auto made = make_mounts({mount}, opened.files, policy, user, nullptr); !made)
+    if (auto made = make_mounts({mount}, sources, policy, user, nullptr); !made)
         return made.error();
     if (!job::part_of<job::Remote>(mount)) return Answer{};
     return as_user(user, kSeconds, [&]() -> sys::Result<Answer> {
@@ -166,22 +167,27 @@ int try_policy(const std::string& policy_file) {
                      sys::printable(policy.error().message).c_str());
         return kFailure;
     }
-    const Credentials self{geteuid(), getegid(), {}};
-    const Credentials user = self.uid == 0 ? kNobody : self;
+    const Credentials user = geteuid() == 0 ? kNobody : Credentials{geteuid(), getegid(), {}};
     const auto job_temp =
         as_user(user, kSeconds, [&] { return make_temporary_directory(policy->job_temp); });
     bool good = say("job temp " + policy->job_temp, job_temp);
     // Without it no mount can be made.
     if (!say("mount root " + policy->mount_root,
-             as_user(self, kSeconds, [&] { return make_root(*policy, user); })))
+             as_root(kSeconds, [&] { return make_root(*policy, user); })))
         return kFailure;
     for (const Trial& trial : trials_of(*policy)) {
-        if (trial.cannot.empty())
-            good &= say(trial.what, as_user(self, 3 * kSeconds,
-                                            [&] { return make(trial.mount, *policy, user); }));
+        sys::Result<Answer> cannot = Answer{trial.cannot, {}};
+        if (job::part_of<job::Squashfs>(trial.mount))
+            cannot =
+                as_user(user, kSeconds, [&] { return why_no_image(job::source_of(trial.mount)); });
+        if (!cannot)
+            good &= say(trial.what, cannot);
+        else if (cannot->text.empty())
+            good &= say(trial.what,
+                        as_root(3 * kSeconds, [&] { return make(trial.mount, *policy, user); }));
         else
             std::printf("skipped %s: %s\n", sys::printable(trial.what).c_str(),
-                        trial.cannot.c_str());
+                        cannot->text.c_str());
     }
     return good ? kSucceeded : kFailure;
 }

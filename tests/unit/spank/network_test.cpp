@@ -74,9 +74,7 @@ BOOST_AUTO_TEST_CASE(a_credentials_file_is_its_owners_alone) {
     policy.credentials = directory.path();
     job::FileSystem entry;
     entry.credentials = {job::CredentialsSource::Kind::store, "site"};
-    const auto read = [&] {
-        return spank::read_credentials(job::Mount(), entry, policy, -1, geteuid());
-    };
+    const auto read = [&] { return spank::read_credentials(job::Mount(), entry, policy, ""); };
     BOOST_TEST(!read());
     directory.write("site", "username=me\n", 0600);
     BOOST_TEST(*read() == "username=me\n");
@@ -100,8 +98,9 @@ BOOST_AUTO_TEST_CASE(a_credentials_file_is_its_owners_alone) {
     BOOST_TEST(read().has_value() == !root);
     entry.credentials.kind = job::CredentialsSource::Kind::job;
     const job::Mount mount{job::Fuse{{}, {"acct", "k"}}, "t"};
-    BOOST_TEST(*spank::read_credentials(mount, entry, policy, -1, 0) ==
-               "username=acct\npassword=k\n");
+    BOOST_TEST(*spank::read_credentials(mount, entry, policy, "") == "username=acct\npassword=k\n");
+    entry.credentials.kind = job::CredentialsSource::Kind::user;
+    BOOST_TEST(*spank::read_credentials(mount, entry, policy, "own") == "own");
 }
 
 BOOST_AUTO_TEST_CASE(a_remote_mount_is_what_its_entry_says) {

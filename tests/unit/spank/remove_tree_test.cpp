@@ -11,7 +11,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include "id_maps.hpp"
-#include "spank/helper/credentials.hpp"
+#include "spank/helper/root/child.hpp"
 #include "sys/unique_fd.hpp"
 #include "temporary.hpp"
 

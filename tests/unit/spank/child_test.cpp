@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "spank/helper/credentials.hpp"
+#include "spank/helper/root/child.hpp"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -80,6 +80,24 @@ BOOST_AUTO_TEST_CASE(a_process_with_maps_is_out_of_reach_of_the_subordinate_ids_
     BOOST_REQUIRE(stat((directory / "made").c_str(), &info) == 0);
     BOOST_TEST(info.st_uid == 2001);
     BOOST_TEST(info.st_gid == 2002);
+}
+
+BOOST_AUTO_TEST_CASE(the_child_has_the_descriptors_that_are_kept_and_no_other) {
+    const test::TemporaryDirectory directory;
+    const sys::UniqueFd kept(open(directory.write("kept", "text", 0644).c_str(), O_RDONLY));
+    const sys::UniqueFd other(open("/dev/null", O_RDONLY));
+    for (const bool as_self : {true, false}) {
+        const auto work = [&]() -> sys::Result<Answer> {
+            if (fcntl(other.get(), F_GETFD) >= 0) return sys::Error{"the other is open"};
+            char text[5] = {};
+            if (pread(kept.get(), text, 4, 0) != 4) return sys::errno_error("pread");
+            return Answer{text, {}};
+        };
+        const auto answer = as_self ? spank::as_root(10, work, "", {kept.get()})
+                                    : spank::as_user(some_user(), 10, work, "", {kept.get()});
+        BOOST_REQUIRE(answer);
+        BOOST_TEST(answer->text == "text");
+    }
 }
 
 BOOST_AUTO_TEST_CASE(a_file_of_root_alone_stays_closed) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "spank/helper/credentials.hpp"
+#include "spank/helper/root/child.hpp"
 
 #include <grp.h>
 #include <poll.h>
@@ -11,15 +11,24 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstring>
 
+#include "spank/helper/root/cgroup.hpp"
+#include "spank/linux_calls.hpp"
 #include "spank/protocol.hpp"
+#include "sys/mount_table.hpp"
 
 namespace batchai::spank {
 namespace {
 
 using Clock = std::chrono::steady_clock;
+
+// In milliseconds. To move a process into another cgroup takes the kernel 10 to 20, so a child that
+// no user can delay moves only if it takes longer than this.
+constexpr std::chrono::milliseconds kQuick{100};
+constexpr std::chrono::milliseconds kEnd{500};  // for a process to end after SIGKILL
 
 bool become(const Credentials& user) {
     if (user.maps) {
@@ -72,11 +81,37 @@ void send_answer(int socket, char kind, const std::string& text,
     }
 }
 
+// Slurm waits for all processes in a job's cgroup, and drains the node if one does not end. Without
+// the right to leave, the child stays.
+void leave_cgroups_of_job(pid_t child) {
+    const auto cgroups = find_helper_cgroups();
+    if (!cgroups) return;
+    for (const auto& cgroup : *cgroups) (void)enter_cgroup(cgroup, child);
+}
+
+// True if a user serves files on this node.
+bool is_served_by_users() {
+    const auto table = sys::MountTable::read();
+    return !table || table->has(sys::Server::user);
+}
+
+// The user's process must not have root's open files.
+void close_all_but(std::vector<int> kept) {
+    std::ranges::sort(kept);
+    unsigned next = 3;
+    for (const int fd : kept) {
+        if (fd < static_cast<int>(next)) continue;
+        if (fd > static_cast<int>(next)) close_range(next, static_cast<unsigned>(fd) - 1, 0);
+        next = static_cast<unsigned>(fd) + 1;
+    }
+    close_range(next, ~0U, 0);
+}
+
 [[noreturn]] void serve(int socket, const Credentials& user, pid_t parent,
-                        const std::function<sys::Result<Answer>()>& work) {
-    // The user's process must not have root's open files.
-    socket = dup2(socket, 3);
-    close_range(4, ~0U, 0);
+                        const std::function<sys::Result<Answer>()>& work, std::vector<int> kept) {
+    kept.push_back(socket);
+    close_all_but(std::move(kept));
+    if (is_served_by_users()) leave_cgroups_of_job(getpid());
     if (!become(user) || getppid() != parent) {
         send_answer(socket, 'E', "cannot change to the job's user", {});
         _exit(1);
@@ -105,17 +140,25 @@ void take_files(msghdr& message, std::vector<sys::UniqueFd>& files) {
     }
 }
 
-// The whole stream, first byte included.
-sys::Result<Answer> receive(int socket, int seconds) {
-    const auto deadline = Clock::now() + std::chrono::seconds(seconds);
-    Answer answer;
+// False: nothing to read by the deadline.
+bool wait_for_input(int fd, Clock::time_point deadline) {
     for (;;) {
         const auto left =
             std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now());
-        pollfd event = {socket, POLLIN, 0};
+        pollfd event = {fd, POLLIN, 0};
         const int ready = left.count() <= 0 ? 0 : poll(&event, 1, static_cast<int>(left.count()));
-        if (ready < 0 && errno == EINTR) continue;
-        if (ready <= 0)
+        if (ready >= 0 || errno != EINTR) return ready > 0;
+    }
+}
+
+// The whole stream, first byte included. A child that waits for something is moved away.
+sys::Result<Answer> receive(int socket, int seconds, pid_t child) {
+    const auto deadline = Clock::now() + std::chrono::seconds(seconds);
+    Answer answer;
+    if (!wait_for_input(socket, std::min(deadline, Clock::now() + kQuick)))
+        leave_cgroups_of_job(child);
+    for (;;) {
+        if (!wait_for_input(socket, deadline))
             return sys::Error{"no answer within " + std::to_string(seconds) + " seconds"};
         char buffer[16384];
         alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int) * kMaximumFiles)];
@@ -134,11 +177,19 @@ sys::Result<Answer> receive(int socket, int seconds) {
     }
 }
 
+// Kills the child and reaps it. One that is stuck in a file system is left to init.
+void end(pid_t child) {
+    const sys::UniqueFd process(pidfd_open(child, 0));
+    kill(child, SIGKILL);
+    if (process && wait_for_input(process.get(), Clock::now() + kEnd))
+        waitpid(child, nullptr, WNOHANG);
+}
+
 }  // namespace
 
 sys::Result<Answer> as_user(const Credentials& user, int seconds,
                             const std::function<sys::Result<Answer>()>& work,
-                            const std::string& what) {
+                            const std::string& what, const std::vector<int>& kept) {
     int pair[2];
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0)
         return sys::errno_error("socketpair");
@@ -147,18 +198,22 @@ sys::Result<Answer> as_user(const Credentials& user, int seconds,
     const pid_t parent = getpid();
     const pid_t child = fork();
     if (child < 0) return sys::errno_error("fork");
-    if (child == 0) serve(theirs.get(), user, parent, work);
+    if (child == 0) serve(theirs.get(), user, parent, work, kept);
     theirs.reset();
 
-    auto answer = receive(ours.get(), seconds);
-    kill(child, SIGKILL);                    // done, or too late
-    if (answer) waitpid(child, nullptr, 0);  // after a timeout it may be stuck in a file system
+    auto answer = receive(ours.get(), seconds, child);
+    end(child);  // it has answered, or it is too late
     if (!answer) return what.empty() ? answer.error() : answer.error().in(what);
     if (answer->text.empty()) return sys::Error{"the process with the user's rights died"};
     const char kind = answer->text.front();
     answer->text.erase(0, 1);
     if (kind != 'V') return sys::Error{answer->text};
     return answer;
+}
+
+sys::Result<Answer> as_root(int seconds, const std::function<sys::Result<Answer>()>& work,
+                            const std::string& what, const std::vector<int>& kept) {
+    return as_user({geteuid(), getegid(), {}}, seconds, work, what, kept);
 }
 
 }  // namespace batchai::spank
