@@ -6,10 +6,12 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import types
 import unittest
 from unittest import mock
 
-from horovod.common import files, library, util
+from horovod._keras import saving
+from horovod.common import basics, library, util
 from horovod.common.store import ObjectStore
 from horovod.torch.elastic.store import Store
 
@@ -165,6 +167,27 @@ class Kept(Here):
                         use()
 
     @unittest.skipUnless(os.getuid() == 0, "only root can give files to other users")
+    def test_no_link_of_another_user_is_followed_above_the_directory(self):
+        os.mkdir("home")
+        os.symlink("home", "own")
+        os.environ["BATCHAI_RESTART_DIRECTORY"] = os.path.join(self.here, "own/../own/a/b")
+        for _, keep, load in self.stores():
+            keep()  # by the user's own link, as by root's
+            self.assertIsNotNone(load())
+        os.lchown("own", _OTHER, _OTHER)
+        before = sorted(os.listdir("home/a/b"))
+        for _, keep, load in self.stores():
+            for use in (keep, load):
+                with self.assertRaisesRegex(OSError, "/own belongs to another user: remove it"):
+                    use()
+        self.assertEqual(sorted(os.listdir("home/a/b")), before)
+        os.symlink("loop", "loop")
+        os.environ["BATCHAI_RESTART_DIRECTORY"] = os.path.join(self.here, "loop")
+        for _, keep, _ in self.stores():
+            with self.assertRaisesRegex(OSError, "Too many levels of symbolic links"):
+                keep()
+
+    @unittest.skipUnless(os.getuid() == 0, "only root can give files to other users")
     def test_nothing_is_read_from_a_directory_of_another_user(self):
         for _, keep, load in self.stores():
             keep()
@@ -175,13 +198,36 @@ class Kept(Here):
                 load()
 
     def test_a_link_to_a_file_is_not_read(self):
-        files.make_directory(self.directory)
+        os.mkdir(self.directory)
         with open("state", "wb") as file:
             pickle.dump(5, file)
         for name, _, load in self.stores():
             os.symlink(os.path.join(self.here, "state"), os.path.join(self.directory, name))
             with self.assertRaises(OSError):
                 load()
+
+
+class Models(Here):
+    def test_a_model_is_not_saved_through_a_link(self):
+        class Model(object):
+            def save(self, filepath):
+                with open(filepath, "w") as file:
+                    file.write("weights")
+
+        models = types.SimpleNamespace(Model=Model, Sequential=Model)
+        saving.install(types.SimpleNamespace(models=models))
+        with open("diary", "w") as file:
+            file.write("dear diary")
+        for name in (".rank-0.model.h5", "model.h5"):
+            os.symlink("diary", name)
+        with mock.patch.multiple(basics, is_initialized=lambda: True, size=lambda: 2,
+                                 rank=lambda: 0):
+            Model().save("model.h5")
+        with open("diary") as file:
+            self.assertEqual(file.read(), "dear diary")
+        with open("model.h5") as file:
+            self.assertEqual(file.read(), "weights")
+        self.assertEqual(sorted(os.listdir(".")), [".rank-0.model.h5", "diary", "model.h5"])
 
 
 if __name__ == "__main__":

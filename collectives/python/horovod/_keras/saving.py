@@ -2,11 +2,13 @@
 """Saving a model from several ranks at once.
 
 Scripts that let every rank save to one path are common, and HDF5 fails where two of them write one
-file. In a job of several ranks a model's file is written beside its place under a name of the rank's,
-and renamed: whatever ranks do at one moment, the file is a whole one, of the rank that was last.
+file. In a job of several ranks a model's file is written in a new directory beside its place, and
+renamed: whatever ranks do at one moment, the file is a whole one, of the rank that was last.
 """
 import functools
 import os
+import shutil
+import tempfile
 import threading
 
 from horovod.common import basics
@@ -38,7 +40,9 @@ def _wrapped(function):
         filepath = os.path.abspath(os.fspath(filepath) if hasattr(os, "fspath")  # novm
                                    else filepath)
         folder, name = os.path.split(filepath)
-        partial = os.path.join(folder, ".rank-%d.%s" % (basics.rank(), name))
+        # In a directory of the user's own: in a shared one, others could put links in its place.
+        own = tempfile.mkdtemp(prefix=".rank-%d." % basics.rank(), dir=folder)
+        partial = os.path.join(own, name)
         _inside.saving = True
         try:
             result = function(model, partial, *args, **kwargs)
@@ -46,8 +50,7 @@ def _wrapped(function):
             return result
         finally:
             _inside.saving = False
-            if os.path.exists(partial):
-                os.unlink(partial)
+            shutil.rmtree(own, ignore_errors=True)
     save._horovod_saves = True
     return save
 

@@ -1,49 +1,50 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Files in a directory that, or whose parent, others may write to, such as a working directory.
+"""Files in a directory that, or above which, others may write, such as a working directory.
 
-Pickles are read from them, and a pickle runs code. So no file is read that belongs to
-another user or is in another user's directory, and no link of another user is followed.
+The rules for links are those of sys/user_path.hpp: a link of the user or of root is followed, one of
+another user is an error. Pickles are read from these files, and a pickle runs code. So no file is
+read that belongs to another user or is in another user's directory.
 """
+import contextlib
+import ctypes
+import errno
 import os
 
-
-def check_place(directory):
-    """OSError: it is a link of another user, who could have it lead to any directory."""
-    directory = directory.rstrip("/")
-    if os.path.islink(directory):
-        _check_owner(os.lstat(directory), directory)
+_REFERENCE = os.O_NOFOLLOW | getattr(os, "O_PATH", 0o10000000)  # Python 2 does not name it
+_MOST_LINKS = 40  # as in the kernel
+_LONGEST = 4096
 
 
-def make_directory(path):
-    """check_place(); makes it, with mode 0700, if it is not there."""
-    check_place(path)
-    if not os.path.isdir(path):
-        try:
-            os.makedirs(path, 0o700)
-        except OSError:  # another rank has just made it
-            if not os.path.isdir(path):
-                raise
+@contextlib.contextmanager
+def entered(path, make=False):
+    """A name of the directory that leads to it whatever others do to its path. None: it is missing.
+
+    make: makes missing directories, with mode 0700. OSError: a link of another user is on the way.
+    """
+    if not make:
+        _refresh(os.path.dirname(os.path.abspath(path)))
+    try:
+        directory = _walk(path, make)
+    except OSError as error:
+        if make or error.errno != errno.ENOENT:
+            raise
+        yield None
+        return
+    try:
+        yield _name_of(directory)
+    finally:
+        os.close(directory)
 
 
 def exists(path):
-    """Whether the file is there, also if another machine has just made it and its directory.
-
-    An NFS client may remember for a minute that a file is missing, until its directory is opened.
-    """
-    directory = os.path.dirname(os.path.abspath(path))
-    for place in (os.path.dirname(directory), directory):
-        try:
-            os.close(os.open(place, os.O_RDONLY | os.O_DIRECTORY))
-        except OSError:
-            pass  # it is missing, or may not be read
+    """Whether the file is there, also if another machine has just made it."""
+    _refresh(os.path.dirname(path))
     return os.path.exists(path)
 
 
 def open_own(path):
     """The file, open for reading. OSError: it is a link, or it or its directory is another user's."""
-    directory = os.path.dirname(path)
-    check_place(directory)
-    _check_owner(os.stat(directory), directory)
+    _check_owner(os.stat(os.path.dirname(path)), os.path.dirname(path))
     file = os.fdopen(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb")
     try:
         _check_owner(os.fstat(file.fileno()), path)
@@ -66,7 +67,95 @@ def write_own(path, write):
     os.rename(partial, path)
 
 
+def _name_of(directory):
+    # Python 2 has no openat(2).
+    return "/proc/self/fd/%d" % directory
+
+
+def _refresh(directory):
+    """An NFS client may remember for a minute that a file is missing, until its directory is opened."""
+    try:
+        os.close(os.open(directory, os.O_RDONLY | os.O_DIRECTORY))
+    except OSError:
+        pass  # it is missing, or may not be read
+
+
+def _walk(path, make):
+    """Opens a directory component by component, so that no name is looked up twice."""
+    links, rest = 0, _names(path)
+    at = os.open(_start(path), _REFERENCE | os.O_DIRECTORY)
+    try:
+        while rest:
+            name = rest.pop()
+            next_one = _component(at, name, make)
+            try:
+                target = _target(next_one, at, name)
+                if target is None:
+                    at, next_one = next_one, at
+                    continue
+                links += 1
+                if links > _MOST_LINKS:
+                    raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), path)
+                rest += _names(target)
+                if target.startswith("/"):
+                    at, unused = os.open("/", _REFERENCE | os.O_DIRECTORY), at
+                    os.close(unused)
+            finally:
+                os.close(next_one)
+        if not os.path.isdir(_name_of(at)):
+            raise OSError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), path)
+    except OSError:
+        os.close(at)
+        raise
+    return at
+
+
+def _start(path):
+    return "/" if path.startswith("/") else "."
+
+
+def _names(path):
+    """The names of a path, the first one last."""
+    return [name for name in path.split("/") if name not in ("", ".")][::-1]
+
+
+def _component(at, name, make):
+    place = "%s/%s" % (_name_of(at), name)
+    if make:
+        try:
+            os.mkdir(place, 0o700)
+        except OSError:
+            pass  # it is there, or opening it says why it is not
+    try:
+        try:  # only that makes automount(8) mount it
+            return os.open(place, _REFERENCE | os.O_DIRECTORY)
+        except OSError as error:
+            if error.errno != errno.ENOTDIR:
+                raise
+            return os.open(place, _REFERENCE)
+    except OSError as error:
+        raise OSError(error.errno, os.strerror(error.errno), _shown(place))
+
+
+def _target(place, at, name):
+    """Where a link leads; None: it is not a link. OSError: it is another user's."""
+    buffer = ctypes.create_string_buffer(_LONGEST)
+    size = ctypes.CDLL(None).readlinkat(place, b"", buffer, _LONGEST)
+    if size < 0:
+        return None
+    if os.fstat(place).st_uid != 0:
+        _check_owner(os.fstat(place), "%s/%s" % (_name_of(at), name))
+    target = buffer.raw[:size]
+    return target if isinstance(target, str) else os.fsdecode(target)  # novm
+
+
+def _shown(path):
+    """The path without a number of ours, for messages."""
+    folder, name = os.path.split(path)
+    return os.path.join(os.path.realpath(folder), name)
+
+
 def _check_owner(status, path):
     if status.st_uid != os.getuid():
         raise OSError("horovod: %s belongs to another user: remove it, start in another directory, "
-                      "or let BATCHAI_RESTART_DIRECTORY name a new one" % path)
+                      "or let BATCHAI_RESTART_DIRECTORY name a new one" % _shown(path))

@@ -26,7 +26,8 @@ def register():
     try:
         if _is_taken(_SIGNAL):
             return
-        _file = open(page + _SUFFIX, "a")
+        flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_NONBLOCK
+        _file = os.fdopen(os.open(page + _SUFFIX, flags, 0o600), "a")
         faulthandler.register(_SIGNAL, file=_file, all_threads=True, chain=False)
     except (OSError, RuntimeError, ValueError):
         pass  # a report of a hang has less in it

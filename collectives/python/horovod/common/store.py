@@ -20,28 +20,28 @@ class ObjectStore(object):
         """Writes it. The file is complete or it is not there."""
         if self.directory is None:
             return
-        files.make_directory(self.directory)
-        files.write_own(self._path(), lambda file: pickle.dump(value, file, 2))
+        with files.entered(self.directory, make=True) as place:
+            files.write_own(os.path.join(place, _NAME), lambda file: pickle.dump(value, file, 2))
 
     def load(self):
         """The kept object, or None."""
-        if self.directory is None or not files.exists(self._path()):
+        if self.directory is None:
             return None
-        with files.open_own(self._path()) as file:
-            return pickle.load(file)
+        with files.entered(self.directory) as place:
+            if place is None or not files.exists(os.path.join(place, _NAME)):
+                return None
+            with files.open_own(os.path.join(place, _NAME)) as file:
+                return pickle.load(file)
 
     def remove(self):
         """Removes the file and, if nothing else is in it, the directory."""
-        files.check_place(self.directory)
-        if files.exists(self._path()):
-            os.unlink(self._path())
+        with files.entered(self.directory) as place:
+            if place is not None and files.exists(os.path.join(place, _NAME)):
+                os.unlink(os.path.join(place, _NAME))
         try:
             os.rmdir(self.directory)
         except OSError:
             pass  # not ours alone, or never made
-
-    def _path(self):
-        return os.path.join(self.directory, _NAME)
 
 
 class StoredState(ObjectState):

@@ -24,42 +24,48 @@ class Store:
         """Writes a commit. own: of this rank; shared counts on rank 0 only."""
         if self.directory is None:
             return
-        files.make_directory(self.directory)
-        if own:
-            self._write("rank-%d.pt" % rank, {**self._previous, commit: own})
-            self._previous = {commit: own}
-        if rank == 0:
-            self._write("shared.pt", (commit, shared))
+        with files.entered(self.directory, make=True) as place:
+            if own:
+                _write(place, "rank-%d.pt" % rank, {**self._previous, commit: own})
+                self._previous = {commit: own}
+            if rank == 0:
+                _write(place, "shared.pt", (commit, shared))
 
     def load(self):
         """(commit, shared state, list of the ranks' own states), or None if there is no commit."""
-        if self.directory is None or not files.exists(self._path("shared.pt")):
+        if self.directory is None:
             return None
-        commit, shared = _read(self._path("shared.pt"))
-        parts = []
-        for path in sorted(glob.glob(self._path("rank-*.pt")), key=_number):
-            kept = _read(path)
-            fitting = [number for number in kept if number <= commit]
-            if fitting:
-                parts.append(kept[max(fitting)])
-        return commit, shared, parts
+        with files.entered(self.directory) as place:
+            if place is None or not files.exists(os.path.join(place, "shared.pt")):
+                return None
+            commit, shared = _read(os.path.join(place, "shared.pt"))
+            parts = []
+            for path in sorted(_of_ranks(place), key=_number):
+                kept = _read(path)
+                fitting = [number for number in kept if number <= commit]
+                if fitting:
+                    parts.append(kept[max(fitting)])
+            return commit, shared, parts
 
     def remove(self):
         """Removes the files and, if nothing else is in it, the directory."""
-        files.check_place(self.directory)
-        for path in [self._path("shared.pt")] + glob.glob(self._path("rank-*.pt")):
-            if files.exists(path):
-                os.unlink(path)
+        with files.entered(self.directory) as place:
+            if place is not None:
+                for path in [os.path.join(place, "shared.pt")] + _of_ranks(place):
+                    if files.exists(path):
+                        os.unlink(path)
         try:
             os.rmdir(self.directory)
         except OSError:
             pass  # not ours alone, or never made
 
-    def _path(self, name):
-        return os.path.join(glob.escape(self.directory) if "*" in name else self.directory, name)
 
-    def _write(self, name, value):
-        files.write_own(self._path(name), lambda file: torch.save(value, file))
+def _of_ranks(place):
+    return glob.glob(os.path.join(place, "rank-*.pt"))
+
+
+def _write(place, name, value):
+    files.write_own(os.path.join(place, name), lambda file: torch.save(value, file))
 
 
 def _read(path):
