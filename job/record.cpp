@@ -12,10 +12,10 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "job/layout.hpp"
 #include "sys/directories.hpp"
 #include "sys/file.hpp"
 #include "sys/text.hpp"
+#include "sys/user_path.hpp"
 
 namespace batchai::job {
 
@@ -135,8 +135,7 @@ std::optional<JobResult> read_result(const std::string& directory) {
 }
 
 sys::Result<sys::UniqueFd> open_log(const std::string& path, int flags) {
-    const std::string directory = std::filesystem::path(path).parent_path();
-    return sys::open_regular_below(shared_part(directory), path, flags, 0644);
+    return sys::open_user_file(path, flags, 0644);
 }
 
 void leave_outputs(const std::string& directory, const std::string& line) {

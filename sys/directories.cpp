@@ -2,23 +2,22 @@
 #include "sys/directories.hpp"
 
 #include <fcntl.h>
-#include <pwd.h>
 #include <sys/xattr.h>
 #include <unistd.h>
 
 #include <filesystem>
-#include <optional>
+#include <functional>
 #include <vector>
 
 #include "sys/shell.hpp"
 #include "sys/unique_fd.hpp"
+#include "sys/user_path.hpp"
 
 namespace batchai::sys {
 namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int kDirectory = O_PATH | O_DIRECTORY | O_CLOEXEC;
 constexpr mode_t kCopied = S_ISVTX | S_IRWXU | S_IRWXG | S_IRWXO;
 // Another user's process may be about to give a new directory its group.
 constexpr int kTries = 5;
@@ -26,11 +25,6 @@ constexpr useconds_t kBetweenTries = 20000;
 
 bool is_writable(const std::string& directory) {
     return faccessat(AT_FDCWD, directory.c_str(), W_OK | X_OK, AT_EACCESS) == 0;
-}
-
-std::string user_name(uid_t uid) {
-    const passwd* entry = getpwuid(uid);
-    return entry != nullptr ? entry->pw_name : "user " + std::to_string(uid);
 }
 
 // A path and all directories above it, the shortest first.
@@ -115,27 +109,13 @@ int make_shared_level(int at, const char* name) {
     return 0;
 }
 
-// The owner of a symbolic link that the kernel does not follow if fs.protected_symlinks is set:
-// another user's link, in a directory in which all users make files. That setting is not set
-// everywhere.
-std::optional<uid_t> foreign_link(int at, const char* name) {
-    struct stat above = {}, link = {};
-    if (fstat(at, &above) != 0 || (above.st_mode & S_ISVTX) == 0 ||
-        (above.st_mode & S_IWOTH) == 0 || fstatat(at, name, &link, AT_SYMLINK_NOFOLLOW) != 0 ||
-        !S_ISLNK(link.st_mode))
-        return std::nullopt;
-    if (link.st_uid == 0 || link.st_uid == geteuid() || link.st_uid == above.st_uid)
-        return std::nullopt;
-    return link.st_uid;
-}
-
 // Makes one level, or finds it; empty, with errno, if neither succeeds. It makes the level before
 // it looks for it: an NFS server may still show a directory that was removed on its side, and then
 // no directory can be made below.
 UniqueFd open_level(int at, const char* name) {
     for (int i = 1;; ++i) {
         const int code = make_shared_level(at, name) == 0 || errno == EEXIST ? 0 : errno;
-        UniqueFd found(openat(at, name, kDirectory));
+        UniqueFd found = open_component(at, name);
         if (found) return found;
         if (code != 0) errno = code;
         if (errno != EACCES || i == kTries) return {};
@@ -143,36 +123,37 @@ UniqueFd open_level(int at, const char* name) {
     }
 }
 
+// Opens each level with open, which makes it if it is missing. Links of another user are errors.
+Result<Place> make_levels(const std::string& path,
+                          const std::function<UniqueFd(int above, const char* name)>& open) {
+    auto place =
+        walk(path, {.check = check_link, .open = open, .explain = [](auto& where, int code) {
+                        return code == EACCES ? refusal(where) : errno_error(where, code);
+                    }});
+    if (!place) return place.error();
+    if (!place->found) return errno_error(path, ENOENT);  // removed meanwhile
+    if (!S_ISDIR(place->info.st_mode)) return errno_error(path, ENOTDIR);
+    return place;
+}
+
 }  // namespace
 
 Result<void> make_directories(const std::string& path, mode_t mode) {
-    for (const std::string& level : levels_of(path)) {
-        if (mkdir(level.c_str(), mode) == 0 || errno == EEXIST) continue;
-        const int code = errno;
+    const auto place = make_levels(path, [mode](int above, const char* name) {
         // A read-only file system reports EROFS even if the directory exists.
-        if (std::error_code ignored; fs::is_directory(level, ignored)) continue;
-        return code == EACCES ? refusal(level) : errno_error(level, code);
-    }
-    std::error_code error;
-    if (fs::is_directory(path, error)) return {};
-    return errno_error(path, error ? error.value() : ENOTDIR);
+        const int code = mkdirat(above, name, mode) == 0 || errno == EEXIST ? 0 : errno;
+        UniqueFd found = open_component(above, name);
+        if (!found && code != 0) errno = code;
+        return found;
+    });
+    if (!place) return place.error();
+    if ((mode & (S_IRWXG | S_IRWXO)) != 0) return {};
+    return check_owner(place->info, place->directory.get(), place->path);
 }
 
 Result<void> make_shared_directories(const std::string& path) {
-    UniqueFd at(open(path.starts_with('/') ? "/" : ".", kDirectory));
-    for (const std::string& level : levels_of(path)) {
-        const std::string name = fs::path(level).filename();
-        if (name.empty()) continue;  // the root directory
-        if (const auto owner = foreign_link(at.get(), name.c_str()))
-            return Error{level + ": is not followed: it is a symbolic link of " +
-                         user_name(*owner) +
-                         " in a directory that all users can write to. Ask for a directory in "
-                         "its place"};
-        UniqueFd next = open_level(at.get(), name.c_str());
-        if (!next) return errno == EACCES ? refusal(level) : errno_error(level);
-        at = std::move(next);
-    }
-    return {};
+    const auto place = make_levels(path, open_level);
+    return place ? Result<void>() : place.error();
 }
 
 Result<void> check_writable(const std::string& base, const std::string& path) {

@@ -4,8 +4,9 @@
 // of several users leave files.
 //
 // All functions run with the rights of the calling process. They are not thread-safe, because they
-// change the process's umask for a short time. They change no existing directory. Errors name the
-// first directory that stops them.
+// change the process's umask for a short time. They change no existing directory. They follow no
+// symbolic link of another user (sys/user_path.hpp). Errors name the first directory that stops
+// them.
 #pragma once
 
 #include <sys/stat.h>
@@ -30,14 +31,14 @@ class Umask {
 };
 
 // Makes a directory and missing directories above it, with mode less the umask. Directories that
-// exist, or that another process makes at the same time, are used unchanged.
+// exist, or that another process makes at the same time, are used unchanged. With mode 0700 the
+// directory is for the user alone: one that exists must pass check_owner (sys/user_path.hpp).
 Result<void> make_directories(const std::string& path, mode_t mode = 0777);
 
 // The same for directories that several users share, although one user is the first to make them.
 // Every user with write permission on the directory above gets it on a new one too, whatever the
 // umask. The new one has the mode, group and default ACL of the one above. If only its owner may
-// write to the one above, the umask decides. A symbolic link of another user, in a sticky directory
-// that all can write to, is an error.
+// write to the one above, the umask decides.
 Result<void> make_shared_directories(const std::string& path);
 
 // Checks that this process could make directories in path, which is below base and need not exist

@@ -2,18 +2,19 @@
 #include "sys/file.hpp"
 
 #include <fcntl.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <climits>
-#include <cstdlib>
-#include <cstring>
+#include <cinttypes>
+#include <cstdint>
+#include <cstdio>
 #include <filesystem>
 
-#include "sys/unique_fd.hpp"
+#include "sys/user_path.hpp"
 
 namespace batchai::sys {
 
@@ -34,76 +35,15 @@ Result<void> close_written(UniqueFd fd) {
     return {};
 }
 
-Result<void> write_and_rename(UniqueFd fd, std::string_view text, mode_t mode,
-                              const std::string& from, const std::string& to) {
-    if (auto written = write_all(fd.get(), text); !written) return written;
-    if (::fchmod(fd.get(), mode) != 0) return errno_error("fchmod");
-    if (::fsync(fd.get()) != 0) return errno_error("fsync");
-    if (auto closed = close_written(std::move(fd)); !closed) return closed;
-    if (::rename(from.c_str(), to.c_str()) != 0) return errno_error("rename");
-    return {};
-}
-
-Error error_of(int code) {
-    return {std::strerror(code)};
-}
-
-// The target of the symbolic link, if the user or root has made it.
-Result<std::string> target_of_own_link(int directory, const std::string& name) {
-    const UniqueFd link(::openat(directory, name.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
-    struct stat status {};
-    if (!link || ::fstat(link.get(), &status) != 0) return error_of(errno);
-    if (!S_ISLNK(status.st_mode)) return error_of(ENOTDIR);
-    if (status.st_uid != ::geteuid() && status.st_uid != 0) {
-        return Error{"a symbolic link that another user (uid " + std::to_string(status.st_uid) +
-                     ") has made"};
-    }
-    std::array<char, PATH_MAX> target{};
-    const ssize_t size = ::readlinkat(link.get(), "", target.data(), target.size());
-    if (size < 0) return error_of(errno);
-    return std::string(target.data(), static_cast<std::size_t>(size));
-}
-
-Result<UniqueFd> only_regular(UniqueFd fd, const std::string& path) {
-    const bool no_reader = !fd && errno == ENXIO;
-    if (!fd && !no_reader) return errno_error(path);
-    struct stat status {};
-    if (no_reader || (::fstat(fd.get(), &status) == 0 && !S_ISREG(status.st_mode)))
-        return Error{path + ": not a regular file"};
-    return fd;
-}
-
 }  // namespace
 
-Result<UniqueFd> open_regular(const std::string& path, int flags, mode_t mode) {
-    return only_regular(UniqueFd(::open(path.c_str(), flags | kHarmless, mode)), path);
-}
-
-Result<UniqueFd> open_own(int directory, const std::string& name, int flags, mode_t mode) {
-    const int safe = flags | O_NOFOLLOW | O_CLOEXEC;
-    UniqueFd fd(::openat(directory, name.c_str(), safe, mode));
-    // With O_DIRECTORY a link is ENOTDIR.
-    if (!fd && (errno == ELOOP || errno == ENOTDIR)) {
-        const auto target = target_of_own_link(directory, name);
-        if (!target) return target.error();
-        fd.reset(::openat(directory, target->c_str(), flags | O_CLOEXEC, mode));
-    }
-    if (!fd) return error_of(errno);
+Result<UniqueFd> open_regular(const std::string& path) {
+    UniqueFd fd(::open(path.c_str(), O_RDONLY | kHarmless));
+    if (!fd) return errno_error(path);
+    struct stat status {};
+    if (::fstat(fd.get(), &status) != 0) return errno_error(path);
+    if (!S_ISREG(status.st_mode)) return Error{path + ": not a regular file"};
     return fd;
-}
-
-Result<UniqueFd> open_regular_below(const std::string& base, const std::string& path, int flags,
-                                    mode_t mode) {
-    const std::filesystem::path file = path;
-    UniqueFd at(::open(base.empty() ? "/" : base.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
-    if (!at) return errno_error(base);
-    for (const auto& name : file.parent_path().lexically_relative(base.empty() ? "/" : base)) {
-        auto next = open_own(at.get(), name, O_PATH | O_DIRECTORY);
-        if (!next) return next.error().in(path + ": " + name.string());
-        at = *std::move(next);
-    }
-    const int safe = flags | O_NOFOLLOW | kHarmless;
-    return only_regular(UniqueFd(::openat(at.get(), file.filename().c_str(), safe, mode)), path);
 }
 
 Result<std::string> read_all(int fd, std::size_t limit) {
@@ -120,7 +60,7 @@ Result<std::string> read_all(int fd, std::size_t limit) {
 }
 
 Result<std::string> read_file(const std::string& path, std::size_t limit) {
-    const auto opened = open_regular(path, O_RDONLY);
+    const auto opened = open_regular(path);
     if (!opened) return opened.error();
     auto text = read_all(opened->get(), limit);
     if (!text) return text.error().in(path);
@@ -149,17 +89,20 @@ bool is_missing(const std::string& path) {
 }
 
 Result<void> write_file(const std::string& path, std::string_view text, mode_t mode) {
-    std::string beside = path + ".XXXXXX";
-    UniqueFd fd(::mkostemp(beside.data(), O_CLOEXEC));
-    if (!fd) return errno_error(path);
-    auto written = write_and_rename(std::move(fd), text, mode, beside, path);
-    if (written) return written;
-    ::unlink(beside.c_str());
-    return written.error().in(path);
+    const std::filesystem::path file = path;
+    const std::string above = file.parent_path();
+    const auto directory = open_user_directory(above.empty() ? "." : above);
+    if (!directory) return directory.error();
+    auto pending = PendingFile::create(directory->get(), 0600);
+    if (!pending) return pending.error().in(path);
+    if (auto done = write_all(pending->fd(), text); !done) return done.error().in(path);
+    if (::fchmod(pending->fd(), mode) != 0) return errno_error(path + ": fchmod");
+    if (auto done = pending->put_in_place(file.filename()); !done) return done.error().in(path);
+    return {};
 }
 
 Result<void> append_file(const std::string& path, std::string_view text, mode_t mode) {
-    auto fd = open_regular(path, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW, mode);
+    auto fd = open_user_file(path, O_WRONLY | O_CREAT | O_APPEND, mode);
     if (!fd) return fd.error();
     if (auto done = write_and_close(*std::move(fd), text); !done) return done.error().in(path);
     return {};
@@ -178,6 +121,35 @@ Result<void> write_all(int fd, std::string_view text) {
 Result<void> write_and_close(UniqueFd fd, std::string_view text) {
     if (auto written = write_all(fd.get(), text); !written) return written;
     return close_written(std::move(fd));
+}
+
+Result<PendingFile> PendingFile::create(int directory, mode_t mode) {
+    std::uint64_t number = 0;
+    if (::getrandom(&number, sizeof number, 0) != sizeof number) return errno_error("getrandom");
+    std::array<char, 32> name{};
+    (void)std::snprintf(name.data(), name.size(), ".batchai-%016" PRIx64, number);
+    UniqueFd file(::openat(directory, name.data(),
+                           O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode));
+    if (!file) return errno_error(name.data());
+    return PendingFile(directory, name.data(), std::move(file));
+}
+
+PendingFile::PendingFile(PendingFile&& other) noexcept
+    : directory_(other.directory_),
+      temporary_(std::exchange(other.temporary_, {})),
+      file_(std::move(other.file_)) {}
+
+PendingFile::~PendingFile() {
+    if (!temporary_.empty()) ::unlinkat(directory_, temporary_.c_str(), 0);
+}
+
+Result<void> PendingFile::put_in_place(const std::string& name) {
+    if (::fsync(file_.get()) != 0) return errno_error("fsync");
+    if (auto closed = close_written(std::move(file_)); !closed) return closed;
+    if (::renameat(directory_, temporary_.c_str(), directory_, name.c_str()) != 0)
+        return errno_error("rename");
+    temporary_.clear();
+    return {};
 }
 
 }  // namespace batchai::sys

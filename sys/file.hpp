@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Reads and writes whole files as strings. Reads have a limit. Writes replace a file at once or not
-// at all. A file that is not regular (a FIFO, a device) is refused without waiting.
+// at all. A file that is not regular (a FIFO, a device) is refused without waiting. Writes keep the
+// rules of sys/user_path.hpp; reads follow every link, because nothing is published by a read.
 #pragma once
 
 #include <sys/types.h>
@@ -15,20 +16,9 @@
 
 namespace batchai::sys {
 
-// open(2), for a regular file only. Adds O_CLOEXEC, and O_NONBLOCK and O_NOCTTY, which have no
+// open(2) for reading a regular file. With O_CLOEXEC, and O_NONBLOCK and O_NOCTTY, which have no
 // effect on such a file.
-Result<UniqueFd> open_regular(const std::string& path, int flags, mode_t mode = 0);
-
-// openat(2) for a name that this program has chosen, in a directory that others may write to. It
-// follows a symbolic link of the user or of root. A link of another user is an error. Errors do not
-// name the file.
-Result<UniqueFd> open_own(int directory, const std::string& name, int flags, mode_t mode = 0);
-
-// open_regular for a path below a directory that other users may write to. It opens every directory
-// below base like open_own, so that no other user's link is followed. The file itself must not be a
-// link. An empty base is the root directory.
-Result<UniqueFd> open_regular_below(const std::string& base, const std::string& path, int flags,
-                                    mode_t mode = 0);
+Result<UniqueFd> open_regular(const std::string& path);
 
 // All data from an open file. More than limit bytes are an error. Errors do not name the file.
 Result<std::string> read_all(int fd, std::size_t limit);
@@ -46,8 +36,31 @@ bool is_regular_file(const std::string& path);
 // True if nothing exists at path. False if the user may not look.
 bool is_missing(const std::string& path);
 
-// Writes a file beside path, waits until it is on the disk, and renames it to path. Readers see the
-// old file or the new one.
+// A file under a temporary name in a directory. It is removed unless it is put in place. The caller
+// keeps the directory's descriptor open meanwhile.
+class PendingFile {
+  public:
+    // With mode, less the umask. Errors do not name the directory.
+    static Result<PendingFile> create(int directory, mode_t mode);
+    PendingFile(PendingFile&&) noexcept;
+    PendingFile& operator=(PendingFile&&) = delete;
+    ~PendingFile();
+
+    int fd() const { return file_.get(); }
+
+    // Waits until the file is on the disk, closes it and renames it. It replaces what is there.
+    Result<void> put_in_place(const std::string& name);
+
+  private:
+    PendingFile(int directory, std::string temporary, UniqueFd file)
+        : directory_(directory), temporary_(std::move(temporary)), file_(std::move(file)) {}
+    int directory_;
+    std::string temporary_;
+    UniqueFd file_;
+};
+
+// Replaces the file at path with a PendingFile. A symbolic link at its end is replaced, too.
+// Readers see the old file or the new one.
 Result<void> write_file(const std::string& path, std::string_view text, mode_t mode);
 
 // Appends text, with one write unless the disk is full; creates the file with mode, less the umask.

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "sys/file.hpp"
+#include "sys/user_path.hpp"
 
 namespace batchai::sys {
 namespace {
@@ -34,14 +35,14 @@ Error lock_error(const std::string& path, int code) {
 }  // namespace
 
 Result<FileLock> FileLock::take(const std::string& path) {
-    auto file = open_regular(path, O_RDWR | O_CREAT | O_NOFOLLOW, 0600);
+    auto file = open_user_file(path, O_RDWR | O_CREAT, 0600);
     if (!file) return file.error();
     if (const int code = lock(file->get(), F_OFD_SETLKW); code != 0) return lock_error(path, code);
     return FileLock(*std::move(file));
 }
 
 Result<bool> FileLock::is_held(const std::string& path) {
-    const auto file = open_regular(path, O_RDONLY | O_NOFOLLOW);
+    const auto file = open_user_file(path, O_RDONLY);
     if (!file && is_missing(path)) return false;
     if (!file) return file.error();
     struct flock range = first_byte(F_WRLCK);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "collectives/comm/bootstrap.hpp"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <pmix.h>
 #include <sys/stat.h>
@@ -15,6 +16,8 @@
 
 #include "collectives/comm/handover.hpp"
 #include "collectives/comm/identity.hpp"
+#include "sys/file.hpp"
+#include "sys/user_path.hpp"
 
 namespace batchai::coll {
 namespace {
@@ -166,7 +169,9 @@ sys::Result<void> Session::agree_on_name() {
     }
     // Another rank may share its client even if rank 0 does not.
     const std::string note = self_.rank == 0 || shared_ ? note_file() : "";
-    if (self_.rank == 0 && !note.empty()) std::ofstream(note, std::ios::trunc) << name;
+    if (self_.rank == 0 && !note.empty())
+        if (const auto file = sys::open_user_file(note, O_WRONLY | O_CREAT | O_TRUNC); file)
+            (void)sys::write_all(file->get(), name);
     if (auto met = fence(true); !met) return met;
     if (self_.rank != 0 && !note.empty()) std::getline(std::ifstream(note), name);
     if (name.empty()) {

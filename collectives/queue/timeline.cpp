@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "collectives/common/no_signals.hpp"
+#include "sys/user_path.hpp"
 
 namespace batchai::coll {
 namespace {
@@ -19,8 +20,9 @@ constexpr std::chrono::milliseconds kBetweenWrites{50};
 
 sys::Result<void> Timeline::start(const std::string& path, bool mark_cycles) {
     stop();
-    file_ = sys::UniqueFd(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
-    if (!file_) return sys::errno_error("opening the timeline " + path);
+    auto file = sys::open_user_file(path, O_WRONLY | O_CREAT | O_TRUNC);
+    if (!file) return file.error().in("opening the timeline");
+    file_ = *std::move(file);
     end_ = 0;
     write("[");
     first_ = true;

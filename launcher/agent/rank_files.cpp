@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launcher/agent/rank_files.hpp"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -11,7 +10,7 @@
 #include <filesystem>
 
 #include "launcher/common/continued_file.hpp"
-#include "sys/file.hpp"
+#include "sys/directories.hpp"
 
 namespace batchai::launcher {
 namespace {
@@ -25,24 +24,15 @@ std::filesystem::path path_of(std::string path, Stream stream) {
                         stream == Stream::out ? "stdout" : "stderr");
 }
 
-sys::Result<sys::UniqueFd> open_directory(const std::filesystem::path& path) {
-    std::error_code error;
-    std::filesystem::create_directories(path, error);
-    if (error) return sys::Error{"creating " + path.string() + ": " + error.message()};
-    const sys::UniqueFd above(::open(path.parent_path().c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
-    if (!above) return sys::errno_error(path.parent_path());
-    auto directory = sys::open_own(above.get(), path.filename(), O_PATH | O_DIRECTORY);
-    if (!directory) return directory.error().in(path);
-    return directory;
+// An error names the file or directory.
+sys::Result<sys::UniqueFd> open_file(const std::filesystem::path& path, const std::string& line) {
+    if (auto made = sys::make_directories(path.parent_path()); !made) return made.error();
+    return continue_file(path, line);
 }
 
-// An error names the file.
-sys::Result<sys::UniqueFd> open_file(const std::filesystem::path& path, const std::string& line) {
-    const auto directory = open_directory(path.parent_path());
-    if (!directory) return directory.error();
-    auto fd = continue_file(directory->get(), path.filename(), line);
-    if (!fd) return fd.error().in("creating " + path.string());
-    return fd;
+// A message without the name at its start, which the reader of the message adds.
+std::string without_start(const std::string& start, const std::string& message) {
+    return message.starts_with(start) ? message.substr(start.size()) : message;
 }
 
 }  // namespace
@@ -90,13 +80,12 @@ sys::Result<void> RankFiles::extend(int rank, const std::string& path, const std
 void RankFiles::reopen(int rank, const std::string& path, const std::string& line) {
     for (const Stream stream : kStreams) {
         const auto own = path_of(path, stream);
-        const auto directory = open_directory(own.parent_path());
-        auto fd = directory ? continue_file(directory->get(), own.filename(), line)
-                            : sys::Result<sys::UniqueFd>(directory.error());
+        auto fd = open_file(own, line);
         if (fd) {
             add(rank, stream, own, *std::move(fd));
         } else {
-            add(rank, stream, own, {}).give_up(fd.error().message);
+            add(rank, stream, own, {})
+                .give_up(without_start(own.string() + ": ", fd.error().message));
         }
     }
 }

@@ -8,7 +8,7 @@
 
 #include "launcher/common/say.hpp"
 #include "launcher/common/terminal.hpp"
-#include "sys/file.hpp"
+#include "sys/user_path.hpp"
 
 namespace batchai::launcher {
 namespace {
@@ -23,9 +23,8 @@ bool ends_within_line(int file, off_t size) {
 
 }  // namespace
 
-sys::Result<sys::UniqueFd> continue_file(int directory, const std::string& name,
-                                         const std::string& line) {
-    auto fd = sys::open_own(directory, name, O_WRONLY | O_CREAT | O_APPEND | O_NONBLOCK, 0644);
+sys::Result<sys::UniqueFd> continue_file(const std::string& path, const std::string& line) {
+    auto fd = sys::open_user_file(path, O_WRONLY | O_CREAT | O_APPEND, 0644, sys::FileKind::output);
     if (!fd) return fd;
     struct stat status {};
     if (line.empty() || ::fstat(fd->get(), &status) != 0 || status.st_size == 0) return fd;

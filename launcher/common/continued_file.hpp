@@ -11,10 +11,9 @@
 
 namespace batchai::launcher {
 
-// Opens a file for appending with sys::open_own, or makes it. If the file is not empty, writes
-// `line` first, on a line of its own. An empty `line` writes nothing.
-sys::Result<sys::UniqueFd> continue_file(int directory, const std::string& name,
-                                         const std::string& line);
+// Opens a file for appending with sys::open_user_file, or makes it. If the file is not empty,
+// writes `line` first, on a line of its own. An empty `line` writes nothing.
+sys::Result<sys::UniqueFd> continue_file(const std::string& path, const std::string& line);
 
 // The line for a job's script that starts batchai-launch a second time.
 inline constexpr char kLaunchedAgain[] =

@@ -125,8 +125,9 @@ sys::Result<void> JobFileRun::make_output_directories() {
     for (std::size_t node = 0; node < allocation_.nodes.size(); ++node) {
         for (const job::JobsDirectory& directory :
              job::directories_to_make(spec_, identity_, variables_of(static_cast<int>(node)))) {
-            if (auto made = sys::make_shared_directories(directory.shared); !made)
-                return made.error().in("output directory");
+            if (!directory.shared.empty())
+                if (auto made = sys::make_shared_directories(directory.shared); !made)
+                    return made.error().in("output directory");
             if (auto made = sys::make_directories(directory.path); !made)
                 return made.error().in("output directory");
         }
@@ -147,11 +148,9 @@ sys::Result<void> JobFileRun::open_output() {
     if (has_own_outputs()) return {};
     std::string line = line_of_requeued(allocation_);
     if (line.empty()) line = kLaunchedAgain;
-    const sys::UniqueFd directory(::open(stdouterr_.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
-    if (!directory) return sys::errno_error("output directory: " + stdouterr_);
     for (auto [fd, name] : {std::pair{&output_, kOutputFile}, {&error_, kErrorFile}}) {
-        auto created = continue_file(directory.get(), name, line);
-        if (!created) return created.error().in("creating " + stdouterr_ + "/" + name);
+        auto created = continue_file(stdouterr_ + "/" + name, line);
+        if (!created) return created.error().in("output");
         *fd = std::move(*created);
     }
     return {};

@@ -478,7 +478,7 @@ attempt_is_up() { [ "$(find . -name "up.$1.*" | wc -l)" = "$2" ]; }
     text=$(cat $kept) && rm $kept
     [ "$text" = "attempt 1" ]
     [ "$(cat gone/rank.0/stdout)" = "attempt 0" ]
-    [[ $output == *"batchai-launch: $PWD/logs/rank.0/stdout: creating $PWD/logs/rank.0: Not a directory; the ranks' output goes on in $(hostname -s)-0:/var/tmp/batchai-"* ]]
+    [[ $output == *"batchai-launch: $PWD/logs/rank.0/stdout: $PWD/logs/rank.0: Not a directory; the ranks' output goes on in $(hostname -s)-0:/var/tmp/batchai-"* ]]
     [[ $output == *"batchai-launch: the ranks ended well, but some of their output is not in its file: "* ]]
 }
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""failures.py [--check | --list] - writes docs/failures.md from the messages in spank/ and launcher/ and from docs/failures.in.
+"""failures.py [--check | --list] - writes docs/failures.md from the messages in spank/, launcher/ and sys/user_path.cpp and from docs/failures.in.
 
 What a message is: the text of an expression in a source file that has three words or more. String literals that stand side by
 side or are added with '+' are one text. Each placeholder ({}, %s) and each other part of the expression becomes "…".
@@ -25,7 +25,7 @@ import re
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-SOURCES = ("spank", "launcher")
+SOURCES = ("spank", "launcher", "sys/user_path.cpp")
 ENTRIES = ROOT / "docs/failures.in"
 PAGE = ROOT / "docs/failures.md"
 
@@ -85,8 +85,8 @@ def texts(source):
 
 def messages():
     """Each message: (file, line, text), in the order of the sources."""
-    for folder in SOURCES:
-        for path in sorted((ROOT / folder).rglob("*.[ch]pp")):
+    for name in SOURCES:
+        for path in sorted((ROOT / name).rglob("*.[ch]pp")) or [ROOT / name]:
             source = path.read_text()
             for position, caller, text in sorted(texts(source)):
                 text = re.sub(r'%[-.0-9*]*l?[a-z]|\{[^{}\n ]*\}', "…", text)

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Copies an open file into a directory under a temporary name and renames it, so that no reader
-// sees half a file. It replaces a regular file only. The permissions are the source's, within the
-// umask.
+// Copies an open file into a directory with a sys::PendingFile, so that no reader sees half a file.
+// It replaces a regular file only. The permissions are the source's, within the umask.
 #pragma once
 
 #include <string>

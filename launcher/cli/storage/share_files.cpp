@@ -3,9 +3,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
-#include <linux/openat2.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -56,36 +54,50 @@ sys::Result<ShareFiles> ShareFiles::open(const std::string& root) {
     return ShareFiles(root, std::move(top));
 }
 
-sys::Result<sys::UniqueFd> ShareFiles::open_below(const std::string& path, int flags) const {
+sys::Result<sys::Place> ShareFiles::find(const std::string& path) const {
     if (has_dots(path)) return bad_path(path);
-    const SplitPath parts = split(path);
-    const std::string relative = parts.name.empty() ? "." : joined(parts);
-    struct open_how how {};
-    how.flags = static_cast<std::uint64_t>(flags | O_CLOEXEC);
-    how.resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS;
-    sys::UniqueFd file(
-        static_cast<int>(::syscall(SYS_openat2, top_.get(), relative.c_str(), &how, sizeof how)));
-    if (file) return file;
-    if (errno == EXDEV) return bad_path(path);
-    return sys::errno_error(root_ + "/" + relative);
+    const std::string relative = joined(split(path));
+    const auto name = [this](const std::string& where) { return root_ + "/" + where; };
+    sys::PathWalk how;
+    how.check = [&](const struct stat& info, const std::string& where) {
+        return sys::check_link(info, name(where));
+    };
+    how.explain = [&](const std::string& where, int code) {
+        return code == EXDEV ? bad_path(path) : sys::errno_error(name(where), code);
+    };
+    how.top = top_.get();
+    auto place = sys::walk(relative.empty() ? "." : relative, how);
+    if (place) place->path = name(place->path);
+    return place;
+}
+
+sys::Result<sys::UniqueFd> ShareFiles::open_directory(const std::string& path) const {
+    auto place = find(path);
+    if (!place) return place.error();
+    if (!place->found) return sys::errno_error(place->path, ENOENT);
+    if (!S_ISDIR(place->info.st_mode)) return sys::errno_error(place->path, ENOTDIR);
+    return std::move(place->found);
 }
 
 bool ShareFiles::is_directory(const std::string& path) const {
-    return open_below(path, O_PATH | O_DIRECTORY).has_value();
+    return open_directory(path).has_value();
 }
 
 bool ShareFiles::is_file(const std::string& path) const {
-    return open_below(path, O_PATH).has_value() && !is_directory(path);
+    const auto place = find(path);
+    return place && place->found && !S_ISDIR(place->info.st_mode);
 }
 
 sys::Result<bool> ShareFiles::make_directory(const std::string& path) const {
     const SplitPath parts = split(path);
     if (parts.name.empty() || parts.name == "." || has_dots(path)) return bad_path(path);
-    const auto parent = open_below(parts.parent, O_PATH | O_DIRECTORY);
+    const auto parent = open_directory(parts.parent);
     if (!parent) return parent.error();
     if (::mkdirat(parent->get(), parts.name.c_str(), 0777) == 0) return true;
-    if (errno == EEXIST && is_directory(path)) return false;
-    return sys::errno_error(root_ + "/" + joined(parts));
+    if (errno != EEXIST) return sys::errno_error(root_ + "/" + joined(parts));
+    const auto there = open_directory(path);
+    if (!there) return there.error();
+    return false;
 }
 
 sys::Result<void> ShareFiles::make_directories(const std::string& path) const {
@@ -100,7 +112,7 @@ sys::Result<void> ShareFiles::make_directories(const std::string& path) const {
 sys::Result<bool> ShareFiles::remove(const std::string& path, int flags) const {
     const SplitPath parts = split(path);
     if (parts.name.empty() || parts.name == "." || has_dots(path)) return bad_path(path);
-    const auto parent = open_below(parts.parent, O_PATH | O_DIRECTORY);
+    const auto parent = open_directory(parts.parent);
     if (!parent) return parent.error();
     if (::unlinkat(parent->get(), parts.name.c_str(), flags) == 0) return true;
     if (errno == ENOENT) return false;
@@ -117,14 +129,14 @@ sys::Result<bool> ShareFiles::remove_directory(const std::string& path) const {
 
 sys::Result<std::string> ShareFiles::upload(const std::string& source, const std::string& path,
                                             const Progress& progress) const {
-    const sys::UniqueFd from(::open(source.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
-    if (!from) return sys::errno_error(source);
+    const auto from = sys::open_user_file(source, O_RDONLY);
+    if (!from) return from.error();
     if (has_dots(path)) return bad_path(path);
     SplitPath to = split(path);
     if (to.name.empty() || is_directory(path)) to = {joined(to), base_name(source)};
-    const auto directory = open_below(to.parent, O_PATH | O_DIRECTORY);
+    const auto directory = open_directory(to.parent);
     if (!directory) return directory.error();
-    if (auto done = atomic_copy(from.get(), directory->get(), to.name, progress); !done)
+    if (auto done = atomic_copy(from->get(), directory->get(), to.name, progress); !done)
         return done.error().in(source + " to " + root_ + "/" + joined(to));
     return joined(to);
 }
@@ -132,31 +144,30 @@ sys::Result<std::string> ShareFiles::upload(const std::string& source, const std
 sys::Result<std::string> ShareFiles::download(const std::string& path,
                                               const std::string& destination,
                                               const Progress& progress) const {
-    const auto from = open_below(path, O_RDONLY | O_NONBLOCK);
+    const auto place = find(path);
+    if (!place) return place.error();
+    const auto from = sys::open_user_file(*place, O_RDONLY);
     if (!from) return from.error();
-    std::string directory = destination;
-    std::string name = base_name(path);
-    struct stat status {};
-    const bool into = ::stat(destination.c_str(), &status) == 0 && S_ISDIR(status.st_mode);
-    if (!into) {
-        const auto slash = destination.rfind('/');
-        name = slash == std::string::npos ? destination : destination.substr(slash + 1);
-        directory = slash == std::string::npos ? "." : destination.substr(0, slash + 1);
-    }
-    if (name.empty()) return sys::errno_error(destination, ENOENT);
-    const sys::UniqueFd to(::open(directory.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
-    if (!to) return sys::errno_error(directory);
-    if (auto done = atomic_copy(from->get(), to.get(), name, progress); !done)
+    const auto to = sys::find_user_path(destination);
+    if (!to) return to.error();
+    const bool into = S_ISDIR(to->info.st_mode);
+    if (!into && destination.ends_with('/')) return sys::errno_error(destination, ENOENT);
+    const std::string name = into ? base_name(path) : to->name;
+    const int directory = into ? to->found.get() : to->directory.get();
+    if (auto done = atomic_copy(from->get(), directory, name, progress); !done)
         return done.error().in(path + " to " + destination);
-    return into ? directory + "/" + name : destination;
+    return into ? destination + "/" + name : destination;
 }
 
-sys::Result<std::vector<ShareEntry>> ShareFiles::list(const std::string& path) const {
-    auto directory = open_below(path, O_RDONLY | O_DIRECTORY);
-    if (!directory) return directory.error();
-    const std::unique_ptr<DIR, int (*)(DIR*)> stream(::fdopendir(directory->get()), ::closedir);
-    if (!stream) return sys::errno_error(path);
-    const int fd = directory->release();  // the stream owns it now
+namespace {
+
+// Sorted by name.
+sys::Result<std::vector<ShareEntry>> entries_of(int directory) {
+    sys::UniqueFd readable(::openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    if (!readable) return sys::Error{std::strerror(errno)};
+    const std::unique_ptr<DIR, int (*)(DIR*)> stream(::fdopendir(readable.get()), ::closedir);
+    if (!stream) return sys::Error{std::strerror(errno)};
+    const int fd = readable.release();  // the stream owns it now
     std::vector<ShareEntry> entries;
     while (const dirent* item = ::readdir(stream.get())) {
         const std::string name = item->d_name;
@@ -164,31 +175,56 @@ sys::Result<std::vector<ShareEntry>> ShareFiles::list(const std::string& path) c
         if (name == "." || name == "..") continue;
         if (::fstatat(fd, name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) continue;  // removed
         entries.push_back({name, S_ISDIR(status.st_mode), status.st_size,
-                           static_cast<double>(status.st_mtim.tv_sec)});
+                           static_cast<double>(status.st_mtim.tv_sec), status.st_mode});
     }
     std::sort(entries.begin(), entries.end(),
               [](const ShareEntry& a, const ShareEntry& b) { return a.name < b.name; });
     return entries;
 }
 
-sys::Result<void> ShareFiles::add_tree(const std::string& top, const std::string& below,
-                                       std::vector<ShareEntry>& files) const {
-    auto entries = list(top + "/" + below);
-    if (!entries) return entries.error();
+// An error begins with the path of the directory that it is about, below the first one.
+sys::Result<void> add_files(int directory, const std::string& below,
+                            std::vector<ShareEntry>& files) {
+    auto entries = entries_of(directory);
+    if (!entries) return below.empty() ? entries.error() : entries.error().in(below);
     for (ShareEntry& entry : *entries) {
-        entry.name = below.empty() ? entry.name : below + "/" + entry.name;
+        const std::string name = entry.name;
+        entry.name = below.empty() ? name : below + "/" + name;
         if (!entry.is_directory) {
             files.push_back(std::move(entry));
-        } else if (auto done = add_tree(top, entry.name, files); !done) {
-            return done;
+            continue;
         }
+        // Another user may have put a link in its place meanwhile.
+        const sys::UniqueFd next(
+            ::openat(directory, name.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+        if (!next && errno == ENOENT) continue;
+        if (!next) return sys::errno_error(entry.name);
+        if (auto done = add_files(next.get(), entry.name, files); !done) return done;
     }
     return {};
 }
 
-sys::Result<std::vector<ShareEntry>> ShareFiles::tree(const std::string& path) const {
+}  // namespace
+
+sys::Result<std::vector<ShareEntry>> files_below(int directory) {
     std::vector<ShareEntry> files;
-    if (auto done = add_tree(path, "", files); !done) return done.error();
+    if (auto done = add_files(directory, "", files); !done) return done.error();
+    return files;
+}
+
+sys::Result<std::vector<ShareEntry>> ShareFiles::list(const std::string& path) const {
+    const auto directory = open_directory(path);
+    if (!directory) return directory.error();
+    auto entries = entries_of(directory->get());
+    if (!entries) return entries.error().in(root_ + "/" + path);
+    return entries;
+}
+
+sys::Result<std::vector<ShareEntry>> ShareFiles::tree(const std::string& path) const {
+    const auto directory = open_directory(path);
+    if (!directory) return directory.error();
+    auto files = files_below(directory->get());
+    if (!files) return files.error().in(root_ + "/" + path);
     return files;
 }
 

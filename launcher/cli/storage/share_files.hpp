@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Directories and files of a share, seen from this machine and with the user's rights. The kernel
-// resolves every path below the share (openat2, RESOLVE_BENEATH): neither ".." nor a symbolic link
-// leads out of it. A copy appears complete or not at all.
+// Directories and files of a share, seen from this machine and with the user's rights. Neither ".."
+// nor a symbolic link leads out of the share. On both sides of a copy the rules of
+// sys/user_path.hpp hold: no symbolic link of another user is followed. A copy appears complete or
+// not at all.
 #pragma once
 
 #include <cstdint>
@@ -12,6 +13,7 @@
 
 #include "sys/result.hpp"
 #include "sys/unique_fd.hpp"
+#include "sys/user_path.hpp"
 
 namespace batchai::cli {
 
@@ -23,7 +25,12 @@ struct ShareEntry {
     bool is_directory = false;
     std::int64_t size = 0;
     double modified = 0;
+    mode_t mode = 0;  // not that of a link's target
 };
+
+// All files below a directory, with their paths relative to it, sorted. Symbolic links are listed
+// and not followed. O_PATH suffices for the descriptor.
+sys::Result<std::vector<ShareEntry>> files_below(int directory);
 
 class ShareFiles {
   public:
@@ -40,8 +47,8 @@ class ShareFiles {
     sys::Result<bool> remove_file(const std::string& path) const;
     sys::Result<bool> remove_directory(const std::string& path) const;
 
-    // Copies a local file to path. If path is a directory ("" is the share's top), the copy has the
-    // file's name in it. Returns the path on the share.
+    // Copies a local file to path. The file must be a regular one. If path is a directory ("" is
+    // the share's top), the copy has the file's name in it. Returns the path on the share.
     sys::Result<std::string> upload(const std::string& source, const std::string& path,
                                     const Progress&) const;
 
@@ -56,17 +63,15 @@ class ShareFiles {
     // Sorted by name.
     sys::Result<std::vector<ShareEntry>> list(const std::string& path) const;
 
-    // All files below a directory, with their paths relative to it. Symbolic links are not
-    // followed.
+    // files_below() of a directory.
     sys::Result<std::vector<ShareEntry>> tree(const std::string& path) const;
 
   private:
     explicit ShareFiles(std::string root, sys::UniqueFd top)
         : root_(std::move(root)), top_(std::move(top)) {}
-    sys::Result<sys::UniqueFd> open_below(const std::string& path, int flags) const;
+    sys::Result<sys::Place> find(const std::string& path) const;
+    sys::Result<sys::UniqueFd> open_directory(const std::string& path) const;
     sys::Result<bool> remove(const std::string& path, int flags) const;
-    sys::Result<void> add_tree(const std::string& top, const std::string& below,
-                               std::vector<ShareEntry>&) const;
 
     std::string root_;
     sys::UniqueFd top_;

@@ -11,6 +11,9 @@
 #include "launcher/cli/command_options.hpp"
 #include "launcher/cli/storage/shares.hpp"
 #include "launcher/cli/verbs.hpp"
+#include "sys/directories.hpp"
+#include "sys/file.hpp"
+#include "sys/user_path.hpp"
 
 namespace batchai::cli {
 namespace {
@@ -42,15 +45,28 @@ void split_share(BatchArgs& args) {
     share.erase(slash);
 }
 
+// Whether the local file is to be copied: a regular file, or a link of the user's own to one. A
+// link to nothing is left out, like a FIFO.
+sys::Result<bool> is_copied(const std::string& path, const ShareEntry& entry) {
+    if (!S_ISLNK(entry.mode)) return S_ISREG(entry.mode);
+    if (sys::is_missing(path)) return false;
+    const auto place = sys::find_user_path(path);
+    if (!place) return place.error();
+    return S_ISREG(place->info.st_mode);
+}
+
 sys::Result<std::vector<std::string>> local_files(const BatchArgs& args) {
+    const auto top = sys::open_user_directory(args.local);
+    if (!top) return top.error();
+    const auto files = files_below(top->get());
+    if (!files) return files.error().in(args.local);
     std::vector<std::string> names;
-    std::error_code error;
-    for (auto entry = fs::recursive_directory_iterator(args.local, error);
-         !error && entry != fs::recursive_directory_iterator(); entry.increment(error)) {
-        const std::string name = entry->path().lexically_relative(args.local);
-        if (entry->is_regular_file(error) && wanted(args, name)) names.push_back(name);
+    for (const ShareEntry& entry : *files) {
+        if (!wanted(args, entry.name)) continue;
+        const auto copied = is_copied(args.local + "/" + entry.name, entry);
+        if (!copied) return copied.error();
+        if (*copied) names.push_back(entry.name);
     }
-    if (error) return sys::Error{args.local + ": " + error.message()};
     std::sort(names.begin(), names.end());
     return names;
 }
@@ -87,9 +103,8 @@ int download(const Session& session, const BatchArgs& args, const ShareFiles& fi
     for (const auto& name : *names) {
         if (args.dry_run) continue;
         const fs::path to = fs::path(args.local) / name;
-        std::error_code error;
-        fs::create_directories(to.parent_path(), error);
-        if (error) return fail(kFailed, to.parent_path().string() + ": " + error.message());
+        if (auto made = sys::make_directories(to.parent_path()); !made)
+            return fail(kFailed, made.error());
         const auto copied = files.download(args.path + "/" + name, to, {});
         if (!copied) return fail(kFailed, copied.error());
     }

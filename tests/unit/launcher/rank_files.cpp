@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launcher/agent/rank_files.hpp"
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <boost/test/unit_test.hpp>
@@ -124,7 +125,8 @@ BOOST_AUTO_TEST_CASE(a_link_of_another_users_leads_no_output_into_the_users_own_
     BOOST_TEST(Logs::content(own) == "mine");
     BOOST_REQUIRE(logs.failures.size() == 1U);
     BOOST_TEST(logs.failures.front().why ==
-               "a symbolic link that another user (uid 12345) has made");
+               "is not followed: it is a symbolic link of user 12345. Name the place that you "
+               "mean, or ask user 12345 to remove the link");
     BOOST_TEST(Logs::content(logs.failures.front().kept) == "text");
 }
 
@@ -135,6 +137,27 @@ BOOST_AUTO_TEST_CASE(a_link_of_another_users_is_not_taken_for_a_ranks_directory,
     Logs::link("own", logs.rank);
     BOOST_TEST(!logs.files.make(0, logs.path()));
     BOOST_TEST(fs::is_empty(logs.directory / "own"));
+}
+
+BOOST_AUTO_TEST_CASE(a_file_of_another_users_gets_no_output_and_is_not_emptied,
+                     *boost::unit_test::precondition(is_root)) {
+    Logs logs;
+    fs::create_directories(logs.rank);
+    std::ofstream(logs.rank / "stdout") << "theirs";
+    BOOST_REQUIRE(::chown((logs.rank / "stdout").c_str(), 12345, 12345) == 0);
+    const auto made = logs.files.make(0, logs.path());
+    BOOST_REQUIRE(!made);
+    BOOST_TEST(made.error().message == (logs.rank / "stdout").string() +
+                                           ": is not written to: it belongs to user 12345. Name "
+                                           "another place, or ask user 12345 to remove it");
+    BOOST_TEST(Logs::content(logs.rank / "stdout") == "theirs");
+}
+
+BOOST_AUTO_TEST_CASE(a_fifo_in_place_of_a_ranks_file_stops_no_launch) {
+    Logs logs;
+    fs::create_directories(logs.rank);
+    BOOST_REQUIRE(::mkfifo((logs.rank / "stdout").c_str(), 0600) == 0);
+    BOOST_TEST(!logs.files.make(0, logs.path()));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -226,15 +226,36 @@ BOOST_FIXTURE_TEST_CASE(another_users_symbolic_link_is_not_followed, Share) {
     BOOST_REQUIRE(::lchown((share + "/a").c_str(), kMallory.uid, kMallory.uid) == 0);
     BOOST_TEST(fails(kAlice,
                      share +
-                         "/a: is not followed: it is a symbolic link of user 2003 in a directory "
-                         "that all users can write to. Ask for a directory in its place",
+                         "/a: is not followed: it is a symbolic link of user 2003. Name the place "
+                         "that you mean, or ask user 2003 to remove the link",
                      [&] { return make_shared_directories(share + "/a/b"); }));
+    BOOST_TEST(!as(kAlice, 022, [&] { return text_of(make_directories(share + "/a/b")); }));
     BOOST_TEST(fs::is_empty(target));
+    give(0777);  // nor is it in a group's directory, without a sticky bit
+    BOOST_TEST(!shares(kAlice, 022, share + "/a/b"));
+    BOOST_TEST(fs::is_empty(target));
+    give(01777);
     // The admin's link may lead to more space.
     BOOST_REQUIRE(::lchown((share + "/a").c_str(), 0, 0) == 0);
     BOOST_REQUIRE(::chmod(target.c_str(), 01777) == 0);
     BOOST_TEST(shares(kAlice, 077, share + "/a/b"));
     BOOST_TEST(mode("a/b") == 01777u);
+}
+
+BOOST_FIXTURE_TEST_CASE(a_directory_for_the_user_alone_is_not_one_that_another_user_has_made,
+                        Share) {
+    give(01777);
+    BOOST_TEST(as(kMallory, 0, [&] { return text_of(make_directories(share + "/batchai")); }));
+    const std::string line = share +
+                             "/batchai: is not written to: it belongs to user 2003. Name another "
+                             "place, or ask user 2003 to remove it";
+    BOOST_TEST(fails(kAlice, line, [&] { return make_directories(share + "/batchai", 0700); }));
+    BOOST_TEST(fails(kAlice, "", [&] { return make_directories(share + "/batchai"); }));
+    BOOST_TEST(fails(kAlice, "", [&] { return make_directories(share + "/own", 0700); }));
+    BOOST_TEST(fails(kAlice, "", [&] { return make_directories(share + "/own", 0700); }));
+    // A server that shows one owner for all.
+    BOOST_REQUIRE(::chown(share.c_str(), kMallory.uid, kMallory.uid) == 0);
+    BOOST_TEST(fails(kAlice, "", [&] { return make_directories(share + "/batchai", 0700); }));
 }
 
 BOOST_FIXTURE_TEST_CASE(two_first_users_do_not_lock_each_other_out, Share) {
