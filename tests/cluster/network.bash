@@ -41,6 +41,8 @@ make_network_site() {
         cifs_share wrong store:wrong
         nfs_server fs1 10.87.0.1:/export vers=4.2,soft,timeo=50,retrans=2
         nfs_server v3 10.87.0.1:/export vers=3,nolock,soft
+        nfs_server below 10.87.0.1:/export/data vers=4.2,soft
+        nfs_server below3 10.87.0.1:/export/data vers=3,nolock,soft
         nfs_server hard 10.87.0.1:/export vers=4.2,hard
         nfs_server missing 10.87.0.1:/nowhere vers=4.2,soft
         nfs_server refusing 10.87.0.1:/export vers=4.2,soft,port=9

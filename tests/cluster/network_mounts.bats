@@ -112,3 +112,32 @@ processes_with() { grep -laF -- "$1" /proc/[0-9]*/{cmdline,environ} 2>/dev/null 
     [ "$(wait_job "$job")" = COMPLETED ]
     [ "$(cat out.alice out.bob)" = $'alice\nbob' ]
 }
+
+@test "a link that a user has made in an export leads no mount out of the policy's directory" {
+    mkdir -p "$export_dir/home/shared" "$export_dir/data/sub"
+    echo theirs >"$export_dir/home/shared/file"
+    chmod 777 "$export_dir/home/shared" "$export_dir/data/sub"
+    chmod 700 "$export_dir/home" # alice may not enter it
+    ln -sfn ../home/shared "$export_dir/data/evil"
+    chown -h alice "$export_dir/data/evil"
+    for entry in below below3; do
+        write_network_job "" "$(file_server_of fs1 out data), $(file_server_of $entry nfs evil)"
+        run_network_job 'touch started'
+        failed_with "*/export/data/evil at nfs: evil: is a symbolic link: name the directory that it leads to"
+        write_network_job "" "$(file_server_of fs1 out data), $(file_server_of $entry nfs sub)"
+        run_network_job "touch $root/nfs/made.$entry" "grep ' /run/batchai/mnt/nfs ' /proc/self/mounts"
+        succeeded
+        [ -e "$export_dir/data/sub/made.$entry" ]
+        [[ $(cat out) == "10.87.0.1:/export/data/sub "*nosuid,nodev* ]]
+        [ "$(wc -l <out)" = 1 ] # nothing below it
+    done
+}
+
+@test "a directory of an export that the job's user may not enter is not mounted with root's rights" {
+    mkdir -p "$export_dir/data/closed/inner"
+    chmod 777 "$export_dir/data/closed/inner"
+    chmod 700 "$export_dir/data/closed"
+    write_network_job "" "$(file_server_of fs1 out data), $(file_server_of below nfs closed/inner)"
+    run_network_job 'touch started'
+    failed_with "*/export/data/closed/inner at nfs: inner: Permission denied"
+}

@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -136,6 +137,26 @@ sys::Result<sys::UniqueFd> make_remote(const job::Mount& mount, const std::strin
     return make_file_system(job::name_of(entry.type), *parameters, mount);
 }
 
+// Runs as the user. Follows no link: a user of the export may have made it.
+sys::Result<Answer> open_below(const std::string& top, const std::string& directory) {
+    sys::UniqueFd at(open(top.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+    if (!at) return sys::errno_error(top);
+    for (const auto& name : split_nonempty(directory, '/')) {
+        struct stat info = {};
+        sys::UniqueFd next(
+            openat(at.get(), name.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+        if (!next && errno == ENOTDIR &&
+            fstatat(at.get(), name.c_str(), &info, AT_SYMLINK_NOFOLLOW) == 0 &&
+            S_ISLNK(info.st_mode))
+            return sys::Error{name + ": is a symbolic link: name the directory that it leads to"};
+        if (!next) return sys::errno_error(name);
+        at = std::move(next);
+    }
+    Answer answer;
+    answer.files.push_back(std::move(at));
+    return answer;
+}
+
 // A mount that the policy allows, with its source and its directory open.
 struct Approved {
     job::Mount mount;
@@ -252,12 +273,36 @@ class Maker {
             return mount_overlay(mount, *overlay, approved.file, target);
         if (job::part_of<job::Squashfs>(mount))
             return attach_made(make_squashfs(mount, approved.file, user_, seconds), target);
-        return attach_made(make_remote(mount, approved.credentials, policy_, user_), target);
+        const auto done =
+            attach_made(make_remote(mount, approved.credentials, policy_, user_), target);
+        const auto* nfs = job::part_of<job::Nfs>(mount);
+        if (!done || nfs == nullptr || nfs->directory.empty()) return done;
+        return narrow(mount, nfs->directory, target, seconds);
     }
 
     static sys::Result<void> attach_made(const sys::Result<sys::UniqueFd>& made, int target) {
         if (!made) return made.error();
         return attach(made->get(), target);
+    }
+
+    // Puts a directory of an attached mount in place of the mount. The kernel's NFS client and NFS
+    // 3 servers would look the directory up with root's rights, and follow a user's link to it.
+    sys::Result<void> narrow(const job::Mount& mount, const std::string& directory, int target,
+                             int seconds) const {
+        const std::string top = policy_.mount_root + "/" + mount.target;
+        const auto opened = as_user(
+            user_, seconds, [&] { return open_below(top, directory); }, directory);
+        if (!opened) return opened.error();
+        const int found = opened->files.size() == 1 ? opened->files.front().get() : -1;
+        const auto path = path_of(found);
+        const auto table = sys::MountTable::read();
+        if (!table) return table.error();
+        if (!path || *path != top + "/" + directory || table->of(found) == nullptr)
+            return sys::Error{directory + ": was exchanged meanwhile"};
+        const auto tree = copy_tree(found, mount);
+        if (!tree) return tree.error();
+        if (umount2(top.c_str(), MNT_DETACH | UMOUNT_NOFOLLOW) != 0) return sys::errno_error(top);
+        return attach(tree->get(), target);
     }
 
     sys::Result<void> put_fuse(const Approved& approved) const {

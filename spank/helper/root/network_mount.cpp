@@ -101,9 +101,9 @@ sys::Result<Login> parse_login(const std::string& text) {
 
 sys::Result<std::vector<Parameter>> nfs_parameters(const job::Nfs& mount,
                                                    const job::FileSystem& file_system) {
-    const auto route = route_to(nfs_host(mount.source));
+    const auto route = route_to(nfs_host(file_system.source));
     if (!route) return route.error();
-    std::vector<Parameter> parameters = {{"source", mount.source}, {"addr", route->server}};
+    std::vector<Parameter> parameters = {{"source", file_system.source}, {"addr", route->server}};
     const auto options = options_of(mount, file_system);
     if (!has(options, {"vers", "nfsvers"})) parameters.push_back({"vers", "4.2"});
     if (!has(options, {"clientaddr"})) parameters.push_back({"clientaddr", route->client});

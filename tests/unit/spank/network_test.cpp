@@ -28,7 +28,8 @@ BOOST_AUTO_TEST_SUITE(network)
 
 BOOST_AUTO_TEST_CASE(nfs_is_told_what_mount_nfs_would_tell_it) {
     job::FileSystem entry;
-    job::Nfs mount{{{}, "", "127.0.0.1:/export/a b"}, {}};
+    entry.source = "127.0.0.1:/export/a b";
+    job::Nfs mount{{{}, "", "127.0.0.1:/export/a b/below"}, {}};  // reached from the source
     BOOST_TEST(text_of(spank::nfs_parameters(mount, entry)) ==
                "source=127.0.0.1:/export/a b,addr=127.0.0.1,vers=4.2,clientaddr=127.0.0.1");
     entry.options = {"vers=3", "soft", "port=12049"};
@@ -36,7 +37,7 @@ BOOST_AUTO_TEST_CASE(nfs_is_told_what_mount_nfs_would_tell_it) {
     BOOST_TEST(text_of(spank::nfs_parameters(mount, entry)) ==
                "source=127.0.0.1:/export/a b,addr=127.0.0.1,clientaddr=127.0.0.1,vers=3,soft,"
                "port=12049,rsize=4096");
-    mount.source = "no.such.host.invalid:/x";
+    entry.source = "no.such.host.invalid:/x";
     BOOST_TEST(text_of(spank::nfs_parameters(mount, entry)).starts_with("no.such.host.invalid: "));
 }
 
