@@ -79,6 +79,10 @@ class Checker {
     }
 
     void check_volumes() {
+        const std::size_t count =
+            volumes_of(*parsed_.spec, policy_).size() + options_.mounted.size();
+        if (auto few = check_count(count); !few)
+            error("properties.mountVolumes", few.error().message);
         for (const Volume& volume : parsed_.spec->volumes) {
             if (is_wrong(volume.key)) continue;
             const auto mount = plan_mount(volume, policy_);

@@ -32,6 +32,10 @@ struct InMemory {
     }
 };
 
+// Limit of a job's mounts: the volumes of its file and those of --batchai-mount together. Root gets
+// the open sources of all of them in one message (spank/helper/credentials.hpp).
+inline constexpr std::size_t kMostMounts = 63;
+
 // A mount that a server or a program provides, from the policy's entry.
 struct Remote {
     EntryName entry;

@@ -149,7 +149,9 @@ sys::Result<std::vector<Mount>> parse_mounts(const std::string& option, const Si
     std::vector<Mount> mounts;
     if (has_control(option))
         return sys::Error{"it has a control character in it, such as the end of a line"};
-    for (const std::string& text : split_all(option, ',')) {
+    const std::vector<std::string> texts = split_all(option, ',');
+    if (auto few = check_count(texts.size()); !few) return few.error();
+    for (const std::string& text : texts) {
         auto mount = parse_mount(text, policy);
         if (!mount) return mount.error().in(text);
         for (const Mount& other : mounts)

@@ -86,6 +86,12 @@ sys::Result<Mount> plan_mount(const Volume& volume, const SitePolicy& policy) {
     return mount;
 }
 
+sys::Result<void> check_count(std::size_t mounts) {
+    if (mounts <= kMostMounts) return {};
+    return sys::Error{std::to_string(mounts) + " mounts: a job may have at most " +
+                      std::to_string(kMostMounts)};
+}
+
 sys::Result<std::vector<Mount>> plan_mounts(const JobSpec& spec, const SitePolicy& policy) {
     std::vector<Mount> mounts;
     for (const Volume& volume : volumes_of(spec, policy)) {

@@ -19,6 +19,9 @@ namespace batchai::job {
 sys::Result<Mount> plan_mount(const Volume&, const SitePolicy&);
 sys::Result<std::vector<Mount>> plan_mounts(const JobSpec&, const SitePolicy&);
 
+// An error if a job may not have so many mounts.
+sys::Result<void> check_count(std::size_t mounts);
+
 // --batchai-mount=SOURCE:TARGET[:OPTIONS][,...]; SOURCE is /directory, "tmpfs",
 // "overlay=/directory", "squashfs=/image", "PROGRAM=/path" or "volume=NAME[/directory]", OPTIONS
 // are joined by '+': ro, rw, noexec, size=N[KMG]. TARGET is a path below the mount root

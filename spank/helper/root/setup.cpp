@@ -48,6 +48,8 @@ constexpr int kUserSeconds = 30;
 // Time limit for removing what an earlier run of the job has left.
 constexpr int kLeftoverSeconds = 10;
 constexpr std::size_t kRequestMaximum = 1024 * 1024;
+// open_sources() also sends the job's temporary directory.
+static_assert(job::kMostMounts + 1 <= kMaximumFiles);
 
 sys::Result<std::string> make_secret() {
     std::uint64_t number = 0;
@@ -96,10 +98,8 @@ class Setup {
         const std::string line =
             sys::printable(done.error().in("batchai: " + request_.node).message);
         report(line);
-        if (auto noted = write_state("failed", line); !noted)
-            return noted.error().in(done.error().message);
-        if (auto noted = note_witness(directory_, witness_); !noted)
-            return noted.error().in(done.error().message);
+        // The line is printed in any case. Without a state the next step tries again.
+        (void)(write_state("failed", line) && note_witness(directory_, witness_));
         return done.error();
     }
 

@@ -173,6 +173,7 @@ sys::Result<NodePlan> make_node_plan(const Request& request, const job::SitePoli
         else
             plan.mounts.insert(plan.mounts.end(), mounts->begin(), mounts->end());
     }
+    if (auto few = job::check_count(plan.mounts.size()); !few) plan.failure = few.error().message;
     return plan;
 }
 

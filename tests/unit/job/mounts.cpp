@@ -83,6 +83,14 @@ BOOST_DATA_TEST_CASE(refuses_what_the_policy_does_not_allow, boost::unit_test::d
     BOOST_TEST(!parse_mounts(text, samples::policy()).has_value());
 }
 
+BOOST_AUTO_TEST_CASE(refuses_more_mounts_than_root_takes) {
+    std::string option = "tmpfs:0";
+    for (std::size_t i = 1; i < kMostMounts; ++i) option += ",tmpfs:" + std::to_string(i);
+    BOOST_TEST(parse_mounts(option, samples::policy()).has_value());
+    const auto refused = parse_mounts(option + ",tmpfs:more", samples::policy());
+    BOOST_TEST(refused.error().message == "64 mounts: a job may have at most 63");
+}
+
 BOOST_AUTO_TEST_CASE(reads_images_volumes_and_what_programs_mount) {
     SitePolicy policy = samples::policy();
     policy.programs["squashfuse"] = {{"/usr/bin/squashfuse"}};
