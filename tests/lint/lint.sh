@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# lint.sh format|shell|license|negation|rooms|python|prose|spelling|links|failures|tidy - one check over the tracked sources. Exit 77: cannot run here.
+# lint.sh format|shell|license|negation|rooms|python|prose|spelling|links|failures|root_calls|tidy - one check over the tracked sources. Exit 77: cannot run here.
 # tidy: only sources that were changed (not moved) since the commit $BATCHAI_TIDY_SINCE, if it is set.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
@@ -121,6 +121,10 @@ case $1 in
         need python3
         python3 tests/lint/failures.py --check
         python3 tests/lint/exit_codes.py
+        ;;
+    root_calls) # root's calls on paths are in the table of docs/security.md, and tests/lint/root_calls.txt has their numbers
+        need python3
+        python3 tests/lint/root_calls.py
         ;;
     prose) # line lengths and phrases of documents, manuals, messages, comments and titles of tests; the manuals' markup and style
         need python3
