@@ -90,7 +90,7 @@ GrantedOptions grant_options(const FileSystem& file_system, const std::string& m
         if (option == "ro")
             granted.read_only = true;
         else if (takes_options && std::find(allowed.begin(), allowed.end(), key) != allowed.end())
-            granted.options.push_back(option);
+            granted.options += (granted.options.empty() ? "" : ",") + option;
         else
             granted.ignored.push_back(option);
     }

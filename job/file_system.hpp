@@ -66,7 +66,7 @@ std::string source_below(const FileSystem&, const std::string& directory);
 
 // A job's mountOptions ("rw,vers=3", "-o big_writes --use-https=true"), checked by the policy.
 struct GrantedOptions {
-    std::vector<std::string> options;  // unchanged, for the kernel
+    std::string options;  // for the kernel, separated by commas
     std::vector<std::string> ignored;
     bool read_only = false;
 };

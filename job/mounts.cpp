@@ -7,12 +7,6 @@ namespace batchai::job {
 
 namespace {
 
-std::string join(const std::vector<std::string>& options) {
-    std::string text;
-    for (const std::string& option : options) text += (text.empty() ? "" : ",") + option;
-    return text;
-}
-
 // True if the mount needs an account key that the job file does not have.
 bool lacks_key(const Volume& volume, const FileSystem& file_system) {
     return file_system.credentials.kind == CredentialsSource::Kind::job &&
@@ -75,7 +69,7 @@ sys::Result<Mount> plan_mount(const Volume& volume, const SitePolicy& policy) {
     const GrantedOptions granted = grant_options(file_system, volume.mount_options);
     mount.read_only = mount.read_only || granted.read_only;
     if (auto* memory = part_of<InMemory>(mount)) memory->size = file_system.max_size;
-    if (auto* client = part_of<ClientOptions>(mount)) client->options = join(granted.options);
+    if (auto* client = part_of<ClientOptions>(mount)) client->options = granted.options;
     if (auto* cifs = part_of<Cifs>(mount)) {
         cifs->file_mode = volume.file_mode.value_or(0777) & file_system.file_mode;
         cifs->directory_mode = volume.directory_mode.value_or(0777) & file_system.directory_mode;

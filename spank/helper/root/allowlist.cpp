@@ -85,15 +85,21 @@ sys::Result<job::Mount> approve_remote(job::Mount mount, const job::SitePolicy& 
     const auto* entry = entry_of(mount, policy);
     if (entry == nullptr || entry->type != job::type_of(mount))
         return sys::Error{mount.target + ": not allowed by the site policy: it has no such entry"};
-    if (!remote.directory.empty() && !job::is_absolute_path("/" + remote.directory))
-        return sys::Error{mount.target + ": '" + remote.directory + "' must not contain '..'"};
-    const auto* client = job::part_of<job::ClientOptions>(mount);
+    // The kernel's SMB client takes a backslash as '/'.
+    const bool is_below = job::is_absolute_path("/" + remote.directory) &&
+                          (job::part_of<job::Cifs>(mount) == nullptr ||
+                           remote.directory.find('\\') == remote.directory.npos);
+    if (!remote.directory.empty() && !is_below)
+        return sys::Error{mount.target + ": '" + remote.directory +
+                          "' must not contain '..' or '\\'"};
+    auto* client = job::part_of<job::ClientOptions>(mount);
     const auto granted = job::grant_options(*entry, client ? client->options : "");
     if (!granted.ignored.empty())
         return sys::Error{mount.target + ": option '" + granted.ignored.front() +
                           "' is not allowed by the site policy"};
+    if (client) client->options = granted.options;  // the text that was checked, in its parts
     remote.source = job::source_below(*entry, remote.directory);
-    mount.read_only = mount.read_only || entry->read_only;
+    mount.read_only = mount.read_only || granted.read_only || entry->read_only;
     if (auto* cifs = job::part_of<job::Cifs>(mount)) {
         cifs->file_mode &= entry->file_mode;
         cifs->directory_mode &= entry->directory_mode;

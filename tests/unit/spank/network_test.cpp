@@ -127,8 +127,24 @@ BOOST_AUTO_TEST_CASE(a_remote_mount_is_what_its_entry_says) {
     BOOST_TEST(refused([](auto& other) { other.entry.name = "other"; }));
     BOOST_TEST(refused([](auto& other) { other.entry.source = "//evil/s"; }));
     BOOST_TEST(refused([](auto& other) { other.directory = "../x"; }));
+    BOOST_TEST(refused([](auto& other) { other.directory = "a\\..\\x"; }));  // cifs takes it as '/'
     BOOST_TEST(refused([](auto& other) { other.options = "vers=3,uid=0"; }));
     BOOST_TEST(!spank::approve({job::Nfs{{name, "", ""}, {}}, "t"}, "", policy));
+}
+
+BOOST_AUTO_TEST_CASE(the_kernel_gets_the_options_that_were_checked) {
+    job::SitePolicy policy;
+    policy.volumes.push_back({});
+    auto& entry = policy.volumes[0].file_system;
+    entry.type = MountType::nfs;
+    entry.source = "h:/s";
+    entry.user_options = {"rsize"};
+    const auto name = job::entry_name(policy.volumes[0]);
+    const auto approved =
+        spank::approve({job::Nfs{{name, "", ""}, {"rsize=1 rsize=2\nro,rw"}}, "t"}, "", policy);
+    BOOST_REQUIRE(approved);
+    BOOST_TEST(job::part_of<job::ClientOptions>(*approved)->options == "rsize=1,rsize=2");
+    BOOST_TEST(approved->read_only);
 }
 
 BOOST_AUTO_TEST_SUITE_END()
