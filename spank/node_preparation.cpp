@@ -102,6 +102,14 @@ void wait_for_lock(const slurm::Task& task, const Once& once, int seconds) {
     if (has_failed(task, "flock", run(program), output, seconds, line)) fail(task, line.text);
 }
 
+// The state of the preparation cannot be written, as on a full /run.
+[[noreturn]] void fail_unnoted(const slurm::Task& task) {
+    Line line;
+    set(line, "batchai: %s: %s/%s/%s: %s", task.node, kJobsDirectory,
+        JobName(task.cluster, task.job).text, kPreparationFile, strerror(errno));
+    fail(task, line.text);
+}
+
 }  // namespace
 
 void prepare_all_nodes(const slurm::Task& task, const Site& site, const State& state, int seconds) {
@@ -196,11 +204,7 @@ void prepare_node(const slurm::Task& task, const Site& site, const State& state,
         case Once::Result::none:
             break;
     }
-    if (!once.note_start()) {
-        set(line, "batchai: %s: %s/%s/%s: %s", task.node, kJobsDirectory,
-            JobName(task.cluster, task.job).text, kPreparationFile, strerror(errno));
-        fail(task, line.text);
-    }
+    if (!once.note_start()) fail_unnoted(task);
     MemoryFile input;
     const char* note = state.field("note");
     const char* command = state.field("command");
@@ -210,7 +214,7 @@ void prepare_node(const slurm::Task& task, const Site& site, const State& state,
     const MemoryFile output;
     const int status = run_prep(task, site, state, input, output, "", seconds);
     if (!has_failed(task, "batchai-prep", status, output, seconds, line)) {
-        once.note_success();
+        if (!once.note_success()) fail_unnoted(task);  // the next step would run it again
         log_event(task, "job preparation succeeded");
         return;
     }

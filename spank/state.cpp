@@ -30,7 +30,7 @@ bool State::read(int directory, uid_t uid, uint32_t restart) {
         return false;
     free(text_);
     text_ = static_cast<char*>(malloc(static_cast<size_t>(info.st_size) + 1));
-    environment_ = nullptr;
+    environment_ = end_ = nullptr;
     if (!text_) return false;
     const ssize_t length = ::read(file.get(), text_, static_cast<size_t>(info.st_size));
     if (length != info.st_size) return false;

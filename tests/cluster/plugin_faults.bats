@@ -58,6 +58,27 @@ rounds=2
     [ ! -e started ]
 }
 
+@test "a full /run fails a set-up with one line, and neither a job that runs nor its end" {
+    need_root
+    on_node n1 sh -c 'mkdir -p -m 711 /run/batchai && mount -t tmpfs -o size=64k,mode=711 tmpfs /run/batchai && mount --make-private /run/batchai'
+    write_script job.sh 'touch started' 'while [ ! -e go ]; do sleep 0.1; done' 'srun cat $AZ_BATCHAI_JOB_MOUNT_ROOT/a/file'
+    submit_alice -N 1 -n 1 -w n1 -o out --batchai-mount="$data:a:ro" --batchai-prep=true job.sh
+    running=$job
+    eventually test -e started
+    on_node n1 sh -c 'cat /dev/zero >/run/batchai/filler 2>/dev/null; true'
+    submit_alice -N 1 -n 1 -w n1 -o refused --batchai-mount="$data:a:ro" --wrap 'touch refused.started'
+    refused=$(wait_job "$job")
+    touch go
+    state=$(wait_job "$running")
+    eventually on_node n1 sh -c '! ls /run/batchai/jobs | grep .'
+    on_node n1 umount /run/batchai
+    [ "$refused" = FAILED ]
+    [ "$(one_line refused)" = "batchai: n1: /run/batchai/jobs/mini-$job/new: write: No space left on device" ]
+    [ ! -e refused.started ]
+    [ "$state" = COMPLETED ]
+    [ "$(cat out)" = data ]
+}
+
 @test "a job that ends while slurmd is dead is cleaned up when slurmd is back" {
     need_root
     for ((i = 0; i < rounds; i++)); do
