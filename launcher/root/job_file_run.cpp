@@ -476,9 +476,10 @@ void JobFileRun::log_failure(const SessionResult& result) const {
 
 void JobFileRun::finish(const SessionResult& result) const {
     if (record_.empty()) return;
-    (void)job::write_result(
+    const auto written = job::write_result(
         record_, {start_time_, sys::wall_clock(), result.exit_code, result.failure, result.node,
                   result.details, result.error_file});
+    if (!written) say("the job's result is not in its record: " + written.error().message);
 }
 
 }  // namespace batchai::launcher

@@ -453,3 +453,9 @@ kept_with() { grep -rlF --include='batchai-*' -- "$1" /var/tmp 2>/dev/null; }
     [[ $(result .details) == *"token ***"* ]]
     run ! grep -q correct-horse "$record/result.json"
 }
+
+@test "a job whose result cannot be written to its record ends as it would, and says so" {
+    job 1 "$(mpi 'mkdir ${BATCHAI_JOB_FILE%/*}/result.json' 1)"
+    run -0 launch
+    [[ $output == *"batchai-launch: the job's result is not in its record: $record/result.json: rename: Is a directory"* ]]
+}
