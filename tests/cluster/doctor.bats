@@ -372,6 +372,13 @@ fuse=('[program.t]' 'command = ["/bin/true"]' '[[allow]]' 'name = "t"' 'type = "
     broken true "error    mount      allow, squashfs @/image: @/image: users cannot read it, its mode is 0600: chmod o+r"
 }
 
+@test "the doctor looks at a directory of images as a user would" {
+    verb=doctor
+    mkdir -m 700 images
+    policy '[[allow]]' 'type = "squashfs"' "source = \"$place/images\""
+    broken true "error    mount      allow, squashfs @/images: @/images: users cannot read it, its mode is 0700: chmod o+rx"
+}
+
 @test "the doctor opens as root nothing to which a user's link leads" {
     verb=doctor
     mkdir -m 700 closed && mkdir closed/root

@@ -60,6 +60,7 @@ std::vector<Trial> trials_of(const job::SitePolicy& policy) {
 sys::Result<Answer> why_no_image(const std::string& path) {
     struct stat info = {};  // the trial reports an error
     if (stat(path.c_str(), &info) != 0 || !S_ISDIR(info.st_mode)) return Answer{};
+    if (access(path.c_str(), X_OK) != 0) return Answer{};
     return Answer{"users choose the images in it", {}};
 }
 
