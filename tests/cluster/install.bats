@@ -257,3 +257,14 @@ offered() {
     [ "$status" -ne 0 ]
     [[ $output == *"configure it with"*"-DCMAKE_INSTALL_PREFIX=/elsewhere"* ]]
 }
+
+@test "the plugin's package is not removed beside a job that has mounts, or that has asked for them" {
+    need_root
+    for note in jobs/mini-7 asked/mini-7; do
+        # shellcheck disable=SC2016 # the inner shell's
+        run unshare --mount sh -c 'mount -t tmpfs tmpfs /run && mkdir -p "/run/batchai/$0" && exec sh -s remove' "$note" \
+            <"$BATCHAI_SOURCE/cmake/packages/prerm.in"
+        [ "$status" = 1 ]
+        [[ $output == "batchai-slurm-plugin: /run/batchai names jobs that have mounts here or may get them: mini-7: drain the node "* ]]
+    done
+}
