@@ -13,7 +13,7 @@
 namespace batchai::sys {
 namespace {
 
-constexpr std::size_t kMaximum = 64 * 1024 * 1024;
+constexpr std::size_t kTableMaximum = 64 * 1024 * 1024;
 
 // Takes the text up to the separator off the front of a text.
 std::string_view take(std::string_view& text, char separator) {
@@ -100,7 +100,7 @@ Result<MountTable> MountTable::read() {
     constexpr char kPath[] = "/proc/self/mountinfo";
     const UniqueFd file(::open(kPath, O_RDONLY | O_CLOEXEC));
     if (!file) return errno_error(kPath);
-    const auto text = read_all(file.get(), kMaximum);
+    const auto text = read_all(file.get(), kTableMaximum);
     if (!text) return text.error().in(kPath);
     return MountTable(*text);
 }

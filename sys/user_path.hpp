@@ -10,11 +10,10 @@
 // - A file that exists and is to be written must belong to the user, to root or to the owner of its
 //   directory. Another user's file is an error, because that user would read what is written. The
 //   file is emptied (O_TRUNC) only after these checks.
-// - A directory may belong to another user, except one that is made for the user alone, such as
-// that
-//   of the records, which has the rule for files. The owner can read, exchange and remove what is
-//   written there, as the owner of any directory can (by a default ACL, too). Programs that run or
-//   load what they find must check its owner themselves.
+// - A directory may belong to another user. The owner can read, exchange and remove what is written
+//   there (by a default ACL, too). Programs that run or load what they find must check its owner
+//   themselves. A directory for the user alone, such as that of the records, has the rule for
+//   files.
 //
 // The owner is the one that the kernel shows. Where a file server shows another one (root squash,
 // unmapped numbers, a fixed owner), files can be written, because a directory has the same owner;
