@@ -95,18 +95,6 @@ bool is_served_by_users() {
     return !table || table->has(sys::Server::user);
 }
 
-// The user's process must not have root's open files.
-void close_all_but(std::vector<int> kept) {
-    std::ranges::sort(kept);
-    unsigned next = 3;
-    for (const int fd : kept) {
-        if (fd < static_cast<int>(next)) continue;
-        if (fd > static_cast<int>(next)) close_range(next, static_cast<unsigned>(fd) - 1, 0);
-        next = static_cast<unsigned>(fd) + 1;
-    }
-    close_range(next, ~0U, 0);
-}
-
 [[noreturn]] void serve(int socket, const Credentials& user, pid_t parent,
                         const std::function<sys::Result<Answer>()>& work, std::vector<int> kept) {
     kept.push_back(socket);
@@ -186,6 +174,17 @@ void end(pid_t child) {
 }
 
 }  // namespace
+
+void close_all_but(std::vector<int> kept) {
+    std::ranges::sort(kept);
+    unsigned next = 3;
+    for (const int fd : kept) {
+        if (fd < static_cast<int>(next)) continue;
+        if (fd > static_cast<int>(next)) close_range(next, static_cast<unsigned>(fd) - 1, 0);
+        next = static_cast<unsigned>(fd) + 1;
+    }
+    close_range(next, ~0U, 0);
+}
 
 sys::Result<Answer> as_user(const Credentials& user, int seconds,
                             const std::function<sys::Result<Answer>()>& work,

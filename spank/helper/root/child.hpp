@@ -47,4 +47,8 @@ sys::Result<Answer> as_user(const Credentials&, int seconds,
 sys::Result<Answer> as_root(int seconds, const std::function<sys::Result<Answer>()>& work,
                             const std::string& what = "", const std::vector<int>& kept = {});
 
+// Closes all descriptors of this process except the standard ones and these: a process of the user
+// must not have root's open files.
+void close_all_but(std::vector<int> kept);
+
 }  // namespace batchai::spank

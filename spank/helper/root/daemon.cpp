@@ -23,6 +23,7 @@
 #include "job/layout.hpp"
 #include "spank/helper/fuse_protocol.hpp"
 #include "spank/helper/root/cgroup.hpp"
+#include "spank/helper/root/child.hpp"
 #include "spank/helper/root/daemon_notes.hpp"
 #include "sys/c_strings.hpp"
 #include "sys/directories.hpp"
@@ -139,17 +140,6 @@ sys::Result<void> keep_descriptors(const DaemonProgram& program) {
     close_range(3, kFuseDescriptor - 1, 0);
     close_range(kFuseDescriptor + (program.credentials < 0 ? 1 : 2), ~0U, 0);
     return {};
-}
-
-void close_all_but(std::vector<int> kept) {
-    std::ranges::sort(kept);
-    unsigned next = 3;
-    for (const int fd : kept) {
-        if (fd < static_cast<int>(next)) continue;
-        if (fd > static_cast<int>(next)) close_range(next, static_cast<unsigned>(fd) - 1, 0);
-        next = static_cast<unsigned>(fd) + 1;
-    }
-    close_range(next, ~0U, 0);
 }
 
 void reset_process() {

@@ -19,8 +19,8 @@ namespace {
 
 constexpr uid_t kStranger = 65533;  // without a name
 
-struct Server {
-    Server() {
+struct Listener {
+    Listener() {
         address.sin_family = AF_INET;
         address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
         socklen_t size = sizeof address;
@@ -44,7 +44,7 @@ struct Server {
 }  // namespace
 
 BOOST_AUTO_TEST_CASE(both_ends_of_a_connection_of_our_own_are_ours) {
-    const Server server;
+    const Listener server;
     const UniqueFd client = server.call(), accepted = server.accept();
     for (const int socket : {client.get(), accepted.get()}) {
         for (const End end : {End::own, End::other}) {
@@ -57,7 +57,7 @@ BOOST_AUTO_TEST_CASE(both_ends_of_a_connection_of_our_own_are_ours) {
 }
 
 BOOST_AUTO_TEST_CASE(the_inode_of_an_end_is_that_of_its_socket) {
-    const Server server;
+    const Listener server;
     UniqueFd client = server.call();
     const UniqueFd accepted = server.accept();
     struct stat own {
@@ -71,7 +71,7 @@ BOOST_AUTO_TEST_CASE(the_inode_of_an_end_is_that_of_its_socket) {
 
 BOOST_AUTO_TEST_CASE(another_users_end_is_not_ours,
                      *boost::unit_test::precondition([](auto) { return ::geteuid() == 0; })) {
-    const Server server;
+    const Listener server;
     const pid_t stranger = ::fork();
     if (stranger == 0) {
         if (::setresuid(kStranger, kStranger, kStranger) != 0) ::_exit(1);
@@ -88,7 +88,7 @@ BOOST_AUTO_TEST_CASE(another_users_end_is_not_ours,
 }
 
 BOOST_AUTO_TEST_CASE(a_closed_end_has_no_owner) {
-    const Server server;
+    const Listener server;
     const auto close = [](UniqueFd socket, bool reset) {
         const linger at_once{1, 0};
         if (reset) ::setsockopt(socket.get(), SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
@@ -104,7 +104,7 @@ BOOST_AUTO_TEST_CASE(a_closed_end_has_no_owner) {
 }
 
 BOOST_AUTO_TEST_CASE(a_descriptor_without_a_tcp_connection_has_no_owner) {
-    const Server server;
+    const Listener server;
     BOOST_TEST(!is_own_peer(-1));
     BOOST_TEST(!is_own_peer(server.listener.get()));
     int pair[2];
