@@ -199,10 +199,11 @@ enum class Ended : char { unfinished = 1, finished = 2, late, killed };
 // Copies what the process in the background writes to our standard error, until it writes one of
 // the first two values. late: it takes longer than the seconds.
 Ended pass_on(int pipe, int seconds) {
-    using Clock = std::chrono::steady_clock;
-    const auto deadline = Clock::now() + std::chrono::seconds(seconds);
+    using std::chrono::steady_clock;
+    const auto deadline = steady_clock::now() + std::chrono::seconds(seconds);
     for (;;) {
-        const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now());
+        const auto left =
+            std::chrono::ceil<std::chrono::milliseconds>(deadline - steady_clock::now());
         pollfd event = {pipe, POLLIN, 0};
         const int ready = poll(&event, 1, static_cast<int>(std::max<long>(left.count(), 0)));
         if (ready < 0 && errno == EINTR) continue;
