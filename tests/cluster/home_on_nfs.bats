@@ -140,7 +140,8 @@ local_jobs() {
     has_state() {
         on n2 env PYTHONPATH="$BATCHAI_BUILD/lib/batchai/python" python3 -c "import os, horovod.common.files as files
 for name in ('', '/state'): os.path.exists('$home/restart' + name)
-print(files.exists('$home/restart/state'))"
+with files.entered('$home/restart') as place:
+    print(place is not None and files.exists(place + '/state'))"
     }
     [ "$(has_state)" = False ]
     on n1 sh -c 'mkdir ~/restart; echo x >~/restart/state'

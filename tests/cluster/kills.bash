@@ -70,7 +70,7 @@ end_strace() {
     with_fault
     found=$(on_node_named "^strace -A -o $trace")
     # shellcheck disable=SC2086
-    [ -z "$found" ] || kill -9 $found
+    [ -z "$found" ] || kill -9 $found || true # it may have ended meanwhile
 }
 
 was_killed() { grep -q 'killed by SIGKILL' "$trace"; }

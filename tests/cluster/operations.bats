@@ -113,7 +113,7 @@ ends() { echo $(($(metric n1 'batchai_job_ends_total{result="finished"}') + $(me
     echo "$output"
     job=$(squeue -h -o %i --states=all --name=train | head -n 1)
     [ "$(job_field "$job" JobName)" = train ]
-    [ "$(job_field "$job" Comment)" = batchai:lab/vision/cifar/train ]
+    [[ $(job_field "$job" Comment) = batchai:lab/vision/cifar/train/????????-* ]]
     wait_job "$job"
     run as_alice env BATCHAI_POLICY="$MINISLURM_DIR/batchai.toml" batchai job create -n other -f job.json --dry-run -- --comment=own
     [[ $output = *--comment=own* && $output != *batchai:default* ]]
