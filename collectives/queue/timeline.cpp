@@ -20,7 +20,8 @@ constexpr std::chrono::milliseconds kBetweenWrites{50};
 
 sys::Result<void> Timeline::start(const std::string& path, bool mark_cycles) {
     stop();
-    auto file = sys::open_user_file(path, O_WRONLY | O_CREAT | O_TRUNC);
+    auto file =
+        sys::open_user_file(path, O_WRONLY | O_CREAT | O_TRUNC, 0666, sys::FileKind::output);
     if (!file) return file.error().in("opening the timeline");
     file_ = *std::move(file);
     end_ = 0;

@@ -210,8 +210,8 @@ Failure Node::fail(const Failure& failure) {
         report.sentence[length] = '\0';
         int none = 0;
         head_->failed.compare_exchange_strong(none, rank_ + 1, std::memory_order_acq_rel);
-        std::atomic_thread_fence(std::memory_order_release);  // before the program's next stores
     }
+    std::atomic_thread_fence(std::memory_order_release);  // before the program's next stores
     return *this->failure();
 }
 

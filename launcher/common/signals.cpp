@@ -35,7 +35,7 @@ Signals handled_signals() {
 
 void block_signals(const Signals& signals) {
     sigset_t set = set_of(signals);
-    for (int signal : {SIGHUP, SIGINT, SIGQUIT}) {
+    for (int signal : {SIGHUP, SIGINT}) {
         struct sigaction action {};
         ::sigaction(signal, nullptr, &action);
         if (action.sa_handler == SIG_IGN) sigdelset(&set, signal);  // a blocked one would be kept

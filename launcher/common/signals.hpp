@@ -19,8 +19,8 @@ using Signals = std::vector<int>;
 sigset_t set_of(const Signals& signals);
 
 // Blocks the signals. Call it before any thread starts. SIGHUP stays ignored if it is (nohup), and
-// so do SIGINT and SIGQUIT: a script's shell ignores them for a job with "&", which goes on when
-// the user ends the script's foreground with Ctrl-C.
+// so does SIGINT: a script's shell ignores it for a job with "&", which goes on when the user ends
+// the script's foreground with Ctrl-C. SIGQUIT is handled in any case: it ends nothing.
 void block_signals(const Signals& signals);
 
 class SignalEvents {

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
+#include <ctime>
 #include <sstream>
 #include <utility>
 #include <vector>
@@ -19,9 +20,11 @@
 namespace batchai::launcher {
 namespace {
 
-// Runs scontrol with these arguments, and returns its output. It stops waiting after 10 s.
-sys::Result<std::string> scontrol(std::vector<std::string> words) {
-    constexpr std::chrono::seconds kLongest{10};
+constexpr std::chrono::seconds kLongest{10};
+
+// Runs scontrol with these arguments, and returns its output.
+sys::Result<std::string> scontrol(std::vector<std::string> words,
+                                  std::chrono::seconds limit = kLongest) {
     const auto path = slurm_command("scontrol");
     if (!path) return path.error();
     auto output = sys::make_pipe();
@@ -37,7 +40,7 @@ sys::Result<std::string> scontrol(std::vector<std::string> words) {
     auto started = sys::Subprocess::start(program);
     if (!started) return started.error();
     output->write.reset();
-    const auto deadline = std::chrono::steady_clock::now() + kLongest;
+    const auto deadline = std::chrono::steady_clock::now() + limit;
     const std::string text = sys::read_until({output->read.get()}, deadline)[0];
     const bool in_time = std::chrono::steady_clock::now() < deadline;
     if ((in_time ? started->wait() : started->end()) == 0) return text;
@@ -52,6 +55,14 @@ std::string field(const std::string& line, const std::string& name) {
     if (found == std::string::npos) return {};
     const auto begin = found + key.size() - 1;
     return line.substr(begin, line.find_first_of(" \n", begin) - begin);
+}
+
+// A time of scontrol(), which is in UTC. 0: it is none, such as "Unknown".
+double seconds_of(const std::string& time) {
+    std::tm utc{};
+    return ::strptime(time.c_str(), "%Y-%m-%dT%H:%M:%S", &utc) == nullptr
+               ? 0
+               : static_cast<double>(::timegm(&utc));
 }
 
 // The value of --gres for "gres:nic:1,gres:gpu:2". Newer releases write "gres/nic:1".
@@ -115,7 +126,8 @@ OwnJob parse_slurm_job(const std::string& line, int restarts) {
     job.requeue = says("Requeue=1");
     const int counted = std::atoi(field(line, "Restarts").c_str());
     job.restarts = std::min(restarts, counted);
-    job.requeued = counted > restarts;
+    const bool runs = says("JobState=RUNNING");  // a step may lack SLURM_RESTART_COUNT
+    job.requeued = counted > restarts && !runs;
     job.start = field(line, "StartTime");
     if (says("Reason=TimeLimit")) {
         job.end = OwnJob::End::time_limit;
@@ -123,9 +135,11 @@ OwnJob parse_slurm_job(const std::string& line, int restarts) {
         job.end = OwnJob::End::preempted;
     } else if (job.requeued) {
         job.end = OwnJob::End::requeued;
-    } else if (says("JobState=COMPLETING") || says("JobState=CANCELLED")) {
+    } else if ((says("JobState=COMPLETING") || says("JobState=CANCELLED")) &&
+               !says("Reason=NodeDown")) {
         job.end = OwnJob::End::cancelled;
     }
+    if (!runs) job.end_time = seconds_of(field(line, "EndTime"));
     job.gpus = gpu_request(line);
     return job;
 }
@@ -139,8 +153,8 @@ std::string line_of_job(const std::string& lines, std::int64_t own) {
     return {};
 }
 
-sys::Result<OwnJob> ask_slurm(std::int64_t own, int restarts) {
-    const auto lines = scontrol({"show", "job", "-o", std::to_string(own)});
+sys::Result<OwnJob> ask_slurm(std::int64_t own, int restarts, std::chrono::seconds limit) {
+    const auto lines = scontrol({"show", "job", "-o", std::to_string(own)}, limit);
     if (!lines) return lines.error();
     const std::string line = line_of_job(*lines, own);
     if (line.empty()) return sys::Error{"scontrol shows no job " + std::to_string(own)};

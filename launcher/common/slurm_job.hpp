@@ -5,6 +5,7 @@
 // such option, the launcher does not ask.
 #pragma once
 
+#include <chrono>
 #include <string>
 #include <vector>
 
@@ -33,6 +34,7 @@ struct OwnJob {
     bool requeued = false;  // put back into the queue since this run started
     std::string start;      // of this run, as Slurm prints it
     End end = End::none;
+    double end_time = 0;  // when Slurm began to end it, in whole seconds; 0: it has not, or unknown
     GpuRequest gpus;
 };
 
@@ -46,7 +48,9 @@ std::string line_of_job(const std::string& lines, std::int64_t own);
 OwnJob parse_slurm_job(const std::string& line, int restarts);
 // own: the job's own number, SLURM_JOB_ID. The answer has its number as a task or component. No
 // variable is as certain: a job that was submitted inside a task of an array inherits that task's.
-sys::Result<OwnJob> ask_slurm(std::int64_t own, int restarts);
+// limit: for the answer.
+sys::Result<OwnJob> ask_slurm(std::int64_t own, int restarts,
+                              std::chrono::seconds limit = std::chrono::seconds{10});
 
 // Whether Slurm has forgotten the job, so that it never runs again. False if Slurm does not answer.
 bool is_forgotten(const job::Number& job);

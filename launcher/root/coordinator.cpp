@@ -25,6 +25,7 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 
 constexpr seconds kStall{10};
+constexpr seconds kAnswer{2};  // for slurmctld's word about a failure, which the user waits for
 constexpr milliseconds kProgress{500};
 constexpr milliseconds kDoubt{500};  // until a death by SIGTERM counts as a failure of its own
 
@@ -58,7 +59,7 @@ Coordinator::Coordinator(Session session)
                }),
       deadline_(loop_, [this] { on_deadline(); }),
       doubt_(loop_, [this] { end_job(); }),
-      pause_(loop_, [] { std::raise(SIGSTOP); }),
+      pause_(loop_, [this] { pause(); }),
       input_(loop_, [this](const Input& block) { agents_[0].peer->channel->send(block); }),
       fence_inquiry_(relay_, {[this](int node, const FenceQuery& query) {
                                   agents_[node].peer->channel->send(query);
@@ -129,15 +130,19 @@ SessionResult Coordinator::run_to_end() {
 }
 
 // Slurm may signal ranks alone (proctrack/linuxproc), and ranks may answer with any exit code. So
-// no rank or node is blamed if Slurm ends the job.
+// no rank or node is blamed for what happened after Slurm began to end the job.
 void Coordinator::ask_who_ended_it() {
     const Cause cause = outcome_.cause();
     if (cause != Cause::signal && cause != Cause::rank && cause != Cause::node) return;
-    const auto job = ask_slurm(session_.allocation.job.whole(), session_.allocation.restarts);
-    const std::string why = job ? reason_to_end(*job) : "";
-    if (cause != Cause::signal && !why.empty())
-        outcome_.add(
-            {0, "batchai-launch: asked to end by Slurm", kSignalled + SIGTERM, Cause::signal});
+    const auto job =
+        ask_slurm(session_.allocation.job.whole(), session_.allocation.restarts, kAnswer);
+    if (!job) return;
+    const std::string why = reason_to_end(*job);
+    if (cause != Cause::signal && !why.empty() && job->end_time > 0) {
+        const double first = kConsequence.count();  // Slurm's time has no fraction either
+        outcome_.add({job->end_time - first, "batchai-launch: asked to end by Slurm",
+                      kSignalled + SIGTERM, Cause::signal});
+    }
     outcome_.explain_signal(why);
 }
 

@@ -99,6 +99,10 @@ struct SessionResult {
     std::string error_file = {};              // of the failed rank; see Outcome::error_file
 };
 
+// What a rank does in so short a time before a signal that ends the job is a consequence: Slurm
+// may signal ranks first.
+inline constexpr std::chrono::seconds kConsequence{1};
+
 class Coordinator {
   public:
     // Runs the job to its end. Afterwards a thread of libuv may still be in read() or write(),
@@ -156,6 +160,7 @@ class Coordinator {
     void start_input();
 
     void on_signal(int signal);
+    void pause();
     bool ends_job(int signal) const;
     void on_asked(int signal);
     void kill_now();

@@ -147,6 +147,7 @@ void Coordinator::on_signal(int signal) {
         if (state_ == State::running) to_all(Signal{SIGSTOP, {kAllRanks}});
         return pause_.start(kPause);
     }
+    if (signal == SIGCONT) pause_.stop();
     if (!ends_job(signal)) {
         if (state_ == State::running) to_all(Signal{signal, {kAllRanks}});
         return;
@@ -158,6 +159,18 @@ void Coordinator::on_signal(int signal) {
     on_asked(signal);
 }
 
+// Stops this process by the signal's own action, which the kernel leaves out where no shell could
+// continue it: as a container's first process, or as a terminal's only one.
+void Coordinator::pause() {
+    sigset_t stop;
+    sigemptyset(&stop);
+    sigaddset(&stop, SIGTSTP);
+    std::raise(SIGTSTP);
+    sigprocmask(SIG_UNBLOCK, &stop, nullptr);
+    sigprocmask(SIG_BLOCK, &stop, nullptr);
+    if (state_ == State::running) to_all(Signal{SIGCONT, {kAllRanks}});
+}
+
 bool Coordinator::ends_job(int signal) const {
     return signal == SIGTERM || signal == SIGINT || signal == SIGHUP ||
            (signal != 0 && signal == session_.end_on);
@@ -166,13 +179,12 @@ bool Coordinator::ends_job(int signal) const {
 // The signal comes from the user, or from Slurm through an agent. Slurm may have signalled ranks
 // first, so what they did in the last second is a consequence.
 void Coordinator::on_asked(int signal) {
-    constexpr double kFirst = 1;
     if (signal == SIGQUIT) return inspect();
     if (!ends_job(signal) || asking_ != Asking::no || state_ == State::over) return;
     asking_ = Asking::end;
     const std::string name = signal_name(signal);
-    outcome_.add({sys::wall_clock() - kFirst, "batchai-launch: asked to end by " + name,
-                  kSignalled + signal, Cause::signal});
+    outcome_.add({sys::wall_clock() - kConsequence.count(),
+                  "batchai-launch: asked to end by " + name, kSignalled + signal, Cause::signal});
     const bool waits = state_ == State::running && session_.grace >= 1;
     end_job(signal == SIGHUP ? SIGTERM : signal,
             std::chrono::milliseconds(static_cast<long>(session_.grace * 1000)));

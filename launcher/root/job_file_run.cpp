@@ -461,7 +461,7 @@ sys::Result<Work> JobFileRun::plan(const std::vector<Hello>& nodes, Order order)
 }
 
 void JobFileRun::log_failure(const SessionResult& result) const {
-    const bool log = !result.failure.empty() && !result.logged;
+    const bool log = result.exit_code != 0 && !result.failure.empty() && !result.logged;
     if (log && !stdouterr_.empty()) {
         for (const std::string& node : allocation_.nodes) {
             (void)job::append_execution_log(
@@ -476,9 +476,10 @@ void JobFileRun::log_failure(const SessionResult& result) const {
 
 void JobFileRun::finish(const SessionResult& result) const {
     if (record_.empty()) return;
-    const auto written = job::write_result(
-        record_, {start_time_, sys::wall_clock(), result.exit_code, result.failure, result.node,
-                  result.details, result.error_file});
+    const auto written =
+        job::write_result(record_, {start_time_, sys::wall_clock(), result.exit_code,
+                                    result.exit_code == 0 ? "" : result.failure, result.node,
+                                    result.details, result.error_file});
     if (!written) say("the job's result is not in its record: " + written.error().message);
 }
 

@@ -53,9 +53,21 @@ no_loop_device() { ! losetup --list --noheadings -O BACK-FILE | grep -q "$images
     for image in alices open; do
         run as_alice srun -Q -N 1 -w n1 --batchai-mount="squashfs=$images/$image.sqsh:i" true
         [ "$status" = 1 ]
-        [[ $output == *"batchai: n1: mounting $images/$image.sqsh at i: the image must be a file of root that only root can write to: chown root, chmod go-w"* ]]
+        [[ $output == *"batchai: n1: mounting $images/$image.sqsh at i: the image must be a file of root that only root can write to: copy it with install -o root -m 644"* ]]
     done
     rm "$images/alices.sqsh" "$images/open.sqsh"
+}
+
+@test "an image that a process has open for writing is refused, though it is root's by now" {
+    cp "$images/site.sqsh" "$images/kept.sqsh"
+    exec 8<>"$images/kept.sqsh" # as its user had it before chown
+    run as_alice srun -Q -N 1 -w n1 --batchai-mount="squashfs=$images/kept.sqsh:i" true
+    exec 8>&-
+    [ "$status" = 1 ]
+    [[ $output == *"kept.sqsh at i: a process has the image open for writing: copy it with install -o root -m 644"* ]]
+    run as_alice srun -Q -N 1 -w n1 --batchai-mount="squashfs=$images/kept.sqsh:i" true
+    [ "$status" = 0 ]
+    rm "$images/kept.sqsh"
 }
 
 @test "an image that is only in a mount namespace of the user's own is refused" {

@@ -54,13 +54,13 @@ sys::Result<ShareFiles> ShareFiles::open(const std::string& root) {
     return ShareFiles(root, std::move(top));
 }
 
-sys::Result<sys::Place> ShareFiles::find(const std::string& path) const {
+sys::Result<sys::Place> ShareFiles::find(const std::string& path, For purpose) const {
     if (has_dots(path)) return bad_path(path);
     const std::string relative = joined(split(path));
     const auto name = [this](const std::string& where) { return root_ + "/" + where; };
     sys::PathWalk how;
     how.check = [&](const struct stat& info, const std::string& where) {
-        return sys::check_link(info, name(where));
+        return purpose == For::reading ? sys::Result<void>() : sys::check_link(info, name(where));
     };
     how.explain = [&](const std::string& where, int code) {
         return code == EXDEV ? bad_path(path) : sys::errno_error(name(where), code);
@@ -71,8 +71,8 @@ sys::Result<sys::Place> ShareFiles::find(const std::string& path) const {
     return place;
 }
 
-sys::Result<sys::UniqueFd> ShareFiles::open_directory(const std::string& path) const {
-    auto place = find(path);
+sys::Result<sys::UniqueFd> ShareFiles::open_directory(const std::string& path, For purpose) const {
+    auto place = find(path, purpose);
     if (!place) return place.error();
     if (!place->found) return sys::errno_error(place->path, ENOENT);
     if (!S_ISDIR(place->info.st_mode)) return sys::errno_error(place->path, ENOTDIR);
@@ -80,22 +80,22 @@ sys::Result<sys::UniqueFd> ShareFiles::open_directory(const std::string& path) c
 }
 
 bool ShareFiles::is_directory(const std::string& path) const {
-    return open_directory(path).has_value();
+    return open_directory(path, For::reading).has_value();
 }
 
 bool ShareFiles::is_file(const std::string& path) const {
-    const auto place = find(path);
+    const auto place = find(path, For::reading);
     return place && place->found && !S_ISDIR(place->info.st_mode);
 }
 
 sys::Result<bool> ShareFiles::make_directory(const std::string& path) const {
     const SplitPath parts = split(path);
     if (parts.name.empty() || parts.name == "." || has_dots(path)) return bad_path(path);
-    const auto parent = open_directory(parts.parent);
+    const auto parent = open_directory(parts.parent, For::writing);
     if (!parent) return parent.error();
     if (::mkdirat(parent->get(), parts.name.c_str(), 0777) == 0) return true;
     if (errno != EEXIST) return sys::errno_error(root_ + "/" + joined(parts));
-    const auto there = open_directory(path);
+    const auto there = open_directory(path, For::writing);
     if (!there) return there.error();
     return false;
 }
@@ -112,7 +112,7 @@ sys::Result<void> ShareFiles::make_directories(const std::string& path) const {
 sys::Result<bool> ShareFiles::remove(const std::string& path, int flags) const {
     const SplitPath parts = split(path);
     if (parts.name.empty() || parts.name == "." || has_dots(path)) return bad_path(path);
-    const auto parent = open_directory(parts.parent);
+    const auto parent = open_directory(parts.parent, For::writing);
     if (!parent) return parent.error();
     if (::unlinkat(parent->get(), parts.name.c_str(), flags) == 0) return true;
     if (errno == ENOENT) return false;
@@ -134,7 +134,7 @@ sys::Result<std::string> ShareFiles::upload(const std::string& source, const std
     if (has_dots(path)) return bad_path(path);
     SplitPath to = split(path);
     if (to.name.empty() || is_directory(path)) to = {joined(to), base_name(source)};
-    const auto directory = open_directory(to.parent);
+    const auto directory = open_directory(to.parent, For::writing);
     if (!directory) return directory.error();
     if (auto done = atomic_copy(from->get(), directory->get(), to.name, progress); !done)
         return done.error().in(source + " to " + root_ + "/" + joined(to));
@@ -144,7 +144,7 @@ sys::Result<std::string> ShareFiles::upload(const std::string& source, const std
 sys::Result<std::string> ShareFiles::download(const std::string& path,
                                               const std::string& destination,
                                               const Progress& progress) const {
-    const auto place = find(path);
+    const auto place = find(path, For::reading);
     if (!place) return place.error();
     const auto from = sys::open_user_file(*place, O_RDONLY);
     if (!from) return from.error();
@@ -213,7 +213,7 @@ sys::Result<std::vector<ShareEntry>> files_below(int directory) {
 }
 
 sys::Result<std::vector<ShareEntry>> ShareFiles::list(const std::string& path) const {
-    const auto directory = open_directory(path);
+    const auto directory = open_directory(path, For::reading);
     if (!directory) return directory.error();
     auto entries = entries_of(directory->get());
     if (!entries) return entries.error().in(root_ + "/" + path);
@@ -221,7 +221,7 @@ sys::Result<std::vector<ShareEntry>> ShareFiles::list(const std::string& path) c
 }
 
 sys::Result<std::vector<ShareEntry>> ShareFiles::tree(const std::string& path) const {
-    const auto directory = open_directory(path);
+    const auto directory = open_directory(path, For::reading);
     if (!directory) return directory.error();
     auto files = files_below(directory->get());
     if (!files) return files.error().in(root_ + "/" + path);

@@ -69,8 +69,10 @@ class ShareFiles {
   private:
     explicit ShareFiles(std::string root, sys::UniqueFd top)
         : root_(std::move(root)), top_(std::move(top)) {}
-    sys::Result<sys::Place> find(const std::string& path) const;
-    sys::Result<sys::UniqueFd> open_directory(const std::string& path) const;
+    // To read, a link of any user is followed, because it cannot lead out of the share.
+    enum class For { reading, writing };
+    sys::Result<sys::Place> find(const std::string& path, For) const;
+    sys::Result<sys::UniqueFd> open_directory(const std::string& path, For) const;
     sys::Result<bool> remove(const std::string& path, int flags) const;
 
     std::string root_;

@@ -149,10 +149,11 @@ sys::Result<std::vector<std::string>> find_helper_cgroups() {
 }
 
 sys::Result<void> enter_cgroup(const std::string& directory, pid_t pid) {
-    const bool made = mkdir(directory.c_str(), 0755) == 0;
-    if (!made && errno != EEXIST) return sys::errno_error(directory);
+    if (mkdir(directory.c_str(), 0755) != 0 && errno != EEXIST) return sys::errno_error(directory);
     const bool version_1 = access((directory + "/tasks").c_str(), F_OK) == 0;
-    if (made && version_1 && access((directory + "/cpuset.cpus").c_str(), F_OK) == 0)
+    const auto cpus = version_1 ? read_proc((directory + "/cpuset.cpus").c_str())
+                                : sys::Result<std::string>("none here");
+    if (cpus && (cpus->empty() || *cpus == "\n"))  // whoever has made it
         if (auto copied = copy_cpuset(directory); !copied) return copied;
     return write_cgroup(directory + "/cgroup.procs", std::to_string(pid));
 }

@@ -80,12 +80,23 @@ std::optional<Counter> preparation_of(const JobDirectory& directory) {
     return text == "started\n" ? Counter::preparation_interrupted : Counter::preparation_failed;
 }
 
+// Leaves in the state what later tries need, so that no options and no secrets of the job stay on
+// the node with files that cannot be removed.
+void forget_all_but_the_end(const JobDirectory& directory) {
+    const Fields state = directory.state();
+    Fields kept;
+    for (const char* name : {"uid", "gid", "job_temp"})
+        if (!state.get(name).empty()) kept.add(name, state.get(name));
+    if (directory.has(kStateFile)) (void)directory.write_state(kept, {});
+}
+
 // Ends a job and counts it. The name of its directory is free for a new job from the start, so that
 // no job waits for this. Counts the preparation once, in the process that finishes the end.
 sys::Result<void> finish(JobDirectory directory, int remove_seconds, const Counters& counters,
                          Counter done, Counter not_done) {
     const auto preparation = preparation_of(directory);  // remove() removes it
     if (!directory.is_aside()) (void)directory.set_aside();
+    forget_all_but_the_end(directory);
     const auto finished = end_job(directory, kDaemonSeconds, remove_seconds);
     if (finished) directory.remove();
     std::vector<std::pair<Counter, std::uint64_t>> what{{finished ? done : not_done, 1}};
@@ -106,6 +117,22 @@ std::vector<std::string> interrupted() {
     auto jobs = JobDirectory::all();
     std::erase_if(jobs, [](const std::string& job) { return !open_interrupted(job); });
     return jobs;
+}
+
+// Jobs that end now are not set aside yet.
+std::vector<std::string> set_aside_ones() {
+    auto jobs = interrupted();
+    std::erase_if(jobs, [](const std::string& job) {
+        const auto directory = JobDirectory::open(job, false);
+        return !directory || !directory->is_aside();
+    });
+    return jobs;
+}
+
+// The plugin has done it, except for an admin who runs the helper.
+void mark_ending(const std::string& job) {
+    const std::string mark = std::string(kJobsDirectory) + "/" + job + "/" + kEndingFile;
+    const sys::UniqueFd made(open(mark.c_str(), O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600));
 }
 
 bool exists(const std::string& job) {
@@ -168,6 +195,8 @@ void finish_all(const Counters& counters) {
         std::set<std::string> left;
         unsigned pause = 1;
         for (try_each(counters, left); !left.empty(); try_each(counters, left)) {
+            while (waitpid(-1, nullptr, WNOHANG) > 0) {  // children that were left behind
+            }
             sleep(pause);
             pause = std::min(2 * pause, kPauseSeconds);
         }
@@ -237,8 +266,8 @@ bool end_within(const std::string& job, int seconds, const Counters& counters) {
         // A set-up that was killed may still have the lock, while it waits for a server.
         auto directory = JobDirectory::open(job, true);
         sys::Result<void> done;
-        if (directory) {
-            (void)directory->touch(kEndingFile);  // the plugin has done it before our lock
+        // A new run of the job has removed the mark.
+        if (directory && directory->has(kEndingFile)) {
             done = finish(*std::move(directory), kFirstRemoveSeconds, counters, Counter::ended,
                           Counter::end_unfinished);
         }
@@ -306,8 +335,8 @@ int tear_down(const std::string& job, int seconds, const Counters& counters) {
     if (!exists(job))
         std::fprintf(stderr, "batchai-helper: %s/%s: there is no such job on this node\n",
                      kJobsDirectory, job.c_str());
-    // A job that ends now may have the plugin's mark but not yet the helper's lock.
-    auto others = interrupted();
+    mark_ending(job);
+    auto others = set_aside_ones();
     std::erase(others, job);
     name_unfinished(others);
     return end_within(job, seconds, counters) ? kSucceeded : kFailure;

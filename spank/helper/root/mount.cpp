@@ -112,7 +112,14 @@ sys::Result<sys::UniqueFd> make_squashfs(const job::Mount& mount, int file, cons
     if (fstat(image->get(), &info) != 0) return sys::errno_error("squashfs");
     if (!S_ISREG(info.st_mode) || info.st_uid != geteuid() || (info.st_mode & 022) != 0)
         return sys::Error{
-            "the image must be a file of root that only root can write to: chown root, chmod go-w"};
+            "the image must be a file of root that only root can write to: copy it with install -o "
+            "root -m 644"};
+    // A process that has opened the file before it became root's can still write to it. The kernel
+    // gives no lease then. It does not know of writers on other machines.
+    if (fcntl(image->get(), F_SETLEASE, F_RDLCK) != 0 && errno == EAGAIN)
+        return sys::Error{
+            "a process has the image open for writing: copy it with install -o root -m 644"};
+    fcntl(image->get(), F_SETLEASE, F_UNLCK);
     const auto device = attach_loop(image->get());
     if (!device) return device.error();
     return make_file_system("squashfs", {{"source", device->path}, {"ro", "", true}}, mount);
