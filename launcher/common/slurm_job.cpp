@@ -126,8 +126,8 @@ OwnJob parse_slurm_job(const std::string& line, int restarts) {
     job.requeue = says("Requeue=1");
     const int counted = std::atoi(field(line, "Restarts").c_str());
     job.restarts = std::min(restarts, counted);
-    const bool runs = says("JobState=RUNNING");  // a step may lack SLURM_RESTART_COUNT
-    job.requeued = counted > restarts && !runs;
+    job.runs = says("JobState=RUNNING");
+    job.requeued = counted > restarts && !job.runs;  // a step may lack SLURM_RESTART_COUNT
     job.start = field(line, "StartTime");
     if (says("Reason=TimeLimit")) {
         job.end = OwnJob::End::time_limit;
@@ -139,7 +139,7 @@ OwnJob parse_slurm_job(const std::string& line, int restarts) {
                !says("Reason=NodeDown")) {
         job.end = OwnJob::End::cancelled;
     }
-    if (!runs) job.end_time = seconds_of(field(line, "EndTime"));
+    if (!job.runs) job.end_time = seconds_of(field(line, "EndTime"));
     job.gpus = gpu_request(line);
     return job;
 }

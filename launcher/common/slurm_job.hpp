@@ -34,7 +34,8 @@ struct OwnJob {
     bool requeued = false;  // put back into the queue since this run started
     std::string start;      // of this run, as Slurm prints it
     End end = End::none;
-    double end_time = 0;  // when Slurm began to end it, in whole seconds; 0: it has not, or unknown
+    bool runs = false;    // Slurm has not begun to end it
+    double end_time = 0;  // when Slurm did, in whole seconds; 0: unknown
     GpuRequest gpus;
 };
 

@@ -138,10 +138,11 @@ void Coordinator::ask_who_ended_it() {
         ask_slurm(session_.allocation.job.whole(), session_.allocation.restarts, kAnswer);
     if (!job) return;
     const std::string why = reason_to_end(*job);
-    if (cause != Cause::signal && !why.empty() && job->end_time > 0) {
-        const double first = kConsequence.count();  // Slurm's time has no fraction either
-        outcome_.add({job->end_time - first, "batchai-launch: asked to end by Slurm",
-                      kSignalled + SIGTERM, Cause::signal});
+    if (cause != Cause::signal && !why.empty() && !job->runs) {
+        // Slurm's time has no fraction. Of a requeued job it is unknown: then all was after it.
+        const double since = std::max(job->end_time - kConsequence.count(), 0.0);
+        outcome_.add(
+            {since, "batchai-launch: asked to end by Slurm", kSignalled + SIGTERM, Cause::signal});
     }
     outcome_.explain_signal(why);
 }

@@ -123,4 +123,21 @@ BOOST_AUTO_TEST_CASE(a_line_of_another_job_is_not_taken_for_the_jobs_own) {
     BOOST_TEST(line_of_job("JobId=71 JobName=x\n", 7) == "");
 }
 
+BOOST_AUTO_TEST_CASE(a_job_that_runs_is_not_being_ended_and_a_lost_node_is_no_cancel) {
+    const auto end = [](const std::string& fields) {
+        return parse_slurm_job("JobId=1 BatchFlag=1 Requeue=1 Restarts=1 " + fields, 0);
+    };
+    // A step of a job that ran before may lack SLURM_RESTART_COUNT.
+    const OwnJob runs = end("JobState=RUNNING Reason=None EndTime=2026-11-29T00:00:00");
+    BOOST_CHECK(runs.end == OwnJob::End::none);
+    BOOST_TEST(runs.end_time == 0);
+    const OwnJob requeued = end("JobState=COMPLETING Reason=None EndTime=2026-11-28T18:00:01");
+    BOOST_CHECK(requeued.end == OwnJob::End::requeued);
+    BOOST_TEST(requeued.end_time == 1795888801);
+    const OwnJob lost = parse_slurm_job(
+        "JobId=1 Restarts=0 JobState=COMPLETING Reason=NodeDown EndTime=Unknown", 0);
+    BOOST_CHECK(lost.end == OwnJob::End::none);
+    BOOST_TEST(lost.end_time == 0);
+}
+
 BOOST_AUTO_TEST_SUITE_END()
