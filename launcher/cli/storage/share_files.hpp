@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Directories and files of a share, seen from this machine and with the user's rights. Neither ".."
-// nor a symbolic link leads out of the share. On both sides of a copy the rules of
-// sys/user_path.hpp hold: no symbolic link of another user is followed. A copy appears complete or
-// not at all.
+// Directories and files of a share, seen from this machine and with the user's rights. No path and
+// no symbolic link leads out of the share. Reading follows the links inside it, of any user.
+// Writing to a share, and the local side of a copy, follow the rules of sys/user_path.hpp: no link
+// of another user. A copy appears complete or not at all.
 #pragma once
 
 #include <cstdint>

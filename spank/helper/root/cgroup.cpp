@@ -153,7 +153,7 @@ sys::Result<void> enter_cgroup(const std::string& directory, pid_t pid) {
     const bool version_1 = access((directory + "/tasks").c_str(), F_OK) == 0;
     const auto cpus = version_1 ? read_proc((directory + "/cpuset.cpus").c_str())
                                 : sys::Result<std::string>("none here");
-    if (cpus && (cpus->empty() || *cpus == "\n"))  // whoever has made it
+    if (cpus && (cpus->empty() || *cpus == "\n"))  // also if another helper has made it
         if (auto copied = copy_cpuset(directory); !copied) return copied;
     return write_cgroup(directory + "/cgroup.procs", std::to_string(pid));
 }
