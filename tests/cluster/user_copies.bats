@@ -95,6 +95,16 @@ download_through_a_link() {
     [ "$(cat "$share/private/diary")" = mine ]
 }
 
+@test "what is inside the share is read through a link of any user, and nothing outside it" {
+    as_user bob mkdir -p "$share/runs/last"
+    as_user bob bash -c 'echo model >"$1/last/model"; ln -s last "$1/latest"; ln -s /etc "$1/out"' - "$share/runs"
+    storage download --share-name myshare --path runs/latest/model --dest model
+    [ "$(cat model)" = model ]
+    storage list --share-name myshare --path runs/latest --query '[].name' -o tsv | grep -qx model
+    run -1 storage download --share-name myshare --path runs/out/passwd --dest passwd
+    [ ! -e passwd ]
+}
+
 @test "a FIFO or a file of another user in a copy's place is not waited for" {
     as_user bob mkdir -m 777 results
     as_user bob mkfifo -m 666 results/diary
