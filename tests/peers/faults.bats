@@ -150,8 +150,9 @@ kill_rank() {
 }
 
 @test "a rank that computes is not taken for one that stands still" {
-    export BATCHAI_COLL_WATCH=process=1,node=1,stall=1
-    each_layout "$check" compute 3
+    # The machine may give a computing rank's watchdog no core for a second.
+    export BATCHAI_COLL_WATCH=process=1,node=3,stall=3
+    each_layout "$check" compute 6
 }
 
 @test "ranks that compute while another one dies are told in their next call" {
