@@ -71,10 +71,7 @@ SH
 }
 
 @test "a command of a user's configuration gets no more memory than its job" {
-    own_commands '(head -c 300M /dev/zero | tail -c 299M >/dev/null; echo "${?}" >eaten) &'
-    submit_alice -N 1 --mem=128M -o out --batchai-mount="$image:data" --wrap 'while [ ! -e eaten ]; do sleep 0.1; done'
-    wait_job "$job"
-    [ "$(cat eaten)" = 137 ]
+    assert_memory_is_the_jobs
 }
 
 @test "a command of a user's configuration leaves no file of a group that is not the user's" {

@@ -42,10 +42,7 @@ file=/run/batchai/mnt/data/file
 }
 
 @test "a command of a user's configuration gets no more memory than its job" {
-    own_commands '(tail /dev/zero; echo "${?}" >eaten) &'
-    submit_alice -N 1 --mem=64M -o out --batchai-mount="$image:data" --wrap 'while [ ! -e eaten ]; do sleep 0.1; done'
-    wait_job "$job"
-    [ "$(cat eaten)" = 137 ]
+    assert_memory_is_the_jobs
 }
 
 @test "a fork bomb of a user's configuration ends with the job, cancelled or not" {

@@ -30,3 +30,11 @@ own_commands() {
     (umask 077 && printf '%s\n' "cd $work" "$@" "exec /usr/bin/squashfuse -f \"\$1\" \"\$2\"" >"$directory/commands")
     chown alice "$directory/commands"
 }
+
+# assert_memory_is_the_jobs: a command of the user's that takes more memory than its job is killed.
+assert_memory_is_the_jobs() {
+    own_commands '(head -c 300M /dev/zero | tail -c 299M >/dev/null; echo "${?}" >eaten) &'
+    submit_alice -N 1 --mem=128M -o out --batchai-mount="$image:data" --wrap 'while [ ! -e eaten ]; do sleep 0.1; done'
+    wait_job "$job"
+    [ "$(cat eaten)" = 137 ]
+}

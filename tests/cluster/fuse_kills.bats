@@ -11,14 +11,7 @@ mounts="$data:a:ro,squashfuse=$open/data.sqsh:f"
 
 setup_file() {
     make_site
-    cat >>"$MINISLURM_DIR/batchai.toml" <<TOML
-[program.squashfuse]
-command = ["/usr/bin/squashfuse", "-f", "{source}", "{target}"]
-[[allow]]
-type = "fuse"
-program = "squashfuse"
-source = "$open"
-TOML
+    allow_squashfuse
     as_alice mksquashfs "$share/code" "$open/data.sqsh" -quiet -no-progress >/dev/null
     make_libexec
     as_alice srun -Q --batchai-mount="$mounts" true

@@ -5,7 +5,7 @@
 # programs' place, and runs under strace the one that $fault names. kill_at_each goes through all.
 
 load plugin
-: "${data:?}" # set there
+: "${data:?}" "${open:?}" # set there
 
 libexec=$MINISLURM_DIR/libexec
 fault=$MINISLURM_DIR/fault # two lines: the start of a command line, options of strace
@@ -62,6 +62,18 @@ sample() {
     if [ "${BATCHAI_SOAK-0}" != 0 ]; then cat; else
         sort -k1,1 "-k2,2n${1:+r}" | awk '$1 != name { name = $1; print }'
     fi
+}
+
+# allow_squashfuse: users may mount the images below $open with it.
+allow_squashfuse() {
+    cat >>"$MINISLURM_DIR/batchai.toml" <<TOML
+[program.squashfuse]
+command = ["/usr/bin/squashfuse", "-f", "{source}", "{target}"]
+[[allow]]
+type = "fuse"
+program = "squashfuse"
+source = "$open"
+TOML
 }
 
 # end_strace: what it traces goes on without it. With -DDD it does not hold up Slurm, which waits for the program.

@@ -139,5 +139,5 @@ processes_with() { grep -laF -- "$1" /proc/[0-9]*/{cmdline,environ} 2>/dev/null 
     chmod 700 "$export_dir/data/closed"
     write_network_job "" "$(file_server_of fs1 out data), $(file_server_of below nfs closed/inner)"
     run_network_job 'touch started'
-    failed_with "*/export/data/closed/inner at nfs: inner: Permission denied"
+    failed_with "*/export/data/closed/inner at nfs: closed/inner: Permission denied"
 }

@@ -12,14 +12,7 @@ long=150 # seconds: the background process gives a job half a minute, and tries 
 
 setup_file() {
     make_site
-    cat >>"$MINISLURM_DIR/batchai.toml" <<TOML
-[program.squashfuse]
-command = ["/usr/bin/squashfuse", "-f", "{source}", "{target}"]
-[[allow]]
-type = "fuse"
-program = "squashfuse"
-source = "$open"
-TOML
+    allow_squashfuse
     make_libexec
     as_alice srun -Q --batchai-mount="$data:a:ro" true # what the node's first job makes is there then
 }
@@ -149,7 +142,7 @@ PY
     all_is_gone
 }
 
-@test "processes that multiply and leave their step neither drain the node nor outlive the job" {
+@test "processes that multiply and leave their step end with the job, and the node stays in service" {
     cat >hop.py <<'PY'
 import os, time
 for _ in range(8):

@@ -58,7 +58,7 @@ rounds=2
     [ ! -e started ]
 }
 
-@test "a full /run fails a set-up with one line, and neither a job that runs nor its end" {
+@test "a full /run fails a set-up with one line; a job that runs goes on, and its end too" {
     need_root
     on_node n1 sh -c 'mkdir -p -m 711 /run/batchai && mount -t tmpfs -o size=64k,mode=711 tmpfs /run/batchai && mount --make-private /run/batchai'
     write_script job.sh 'touch started' 'while [ ! -e go ]; do sleep 0.1; done' 'srun cat $AZ_BATCHAI_JOB_MOUNT_ROOT/a/file'

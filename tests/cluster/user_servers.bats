@@ -97,7 +97,7 @@ none_waits_in_a_job() {
     for pid in $(waiting); do ! grep "job_" "/proc/$pid/cgroup" || return; done
 }
 
-# The job is over, and neither it nor its node waits for the server, which is still dead.
+# The job is over, though the server is still dead: the job and its node do not wait for it.
 job_is_gone() {
     eventually node_is_up n1
     [ -z "$(sinfo -h -R)" ]

@@ -95,7 +95,7 @@ void forget_all_but_the_end(const JobDirectory& directory) {
 sys::Result<void> finish(JobDirectory directory, int remove_seconds, const Counters& counters,
                          Counter done, Counter not_done) {
     const auto preparation = preparation_of(directory);  // remove() removes it
-    if (!directory.is_aside()) (void)directory.set_aside();
+    if (!JobDirectory::is_aside(directory.name())) (void)directory.set_aside();
     forget_all_but_the_end(directory);
     const auto finished = end_job(directory, kDaemonSeconds, remove_seconds);
     if (finished) directory.remove();
@@ -119,20 +119,11 @@ std::vector<std::string> interrupted() {
     return jobs;
 }
 
-// Jobs that end now are not set aside yet.
-std::vector<std::string> set_aside_ones() {
-    auto jobs = interrupted();
-    std::erase_if(jobs, [](const std::string& job) {
-        const auto directory = JobDirectory::open(job, false);
-        return !directory || !directory->is_aside();
-    });
-    return jobs;
-}
-
-// The plugin has done it, except for an admin who runs the helper.
-void mark_ending(const std::string& job) {
+// The plugin has done it, except for an admin who runs the helper. False: /run is full.
+bool mark_ending(const std::string& job) {
     const std::string mark = std::string(kJobsDirectory) + "/" + job + "/" + kEndingFile;
     const sys::UniqueFd made(open(mark.c_str(), O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600));
+    return made || errno == ENOENT;
 }
 
 bool exists(const std::string& job) {
@@ -255,8 +246,9 @@ void say_unfinished(const std::string& job, const std::string& why) {
 }
 
 // Ends the job in a process that goes on if it takes longer than the seconds, and then finishes
-// other ends. Returns whether it is finished, or prints why not.
-bool end_within(const std::string& job, int seconds, const Counters& counters) {
+// other ends. Returns whether it is finished, or prints why not. is_marked: the job's directory has
+// the mark of its end, by which it differs from that of a new run of the job.
+bool end_within(const std::string& job, bool is_marked, int seconds, const Counters& counters) {
     auto pipe = sys::make_pipe();
     if (!pipe) {
         say_unfinished(job, pipe.error().message);
@@ -266,8 +258,8 @@ bool end_within(const std::string& job, int seconds, const Counters& counters) {
         // A set-up that was killed may still have the lock, while it waits for a server.
         auto directory = JobDirectory::open(job, true);
         sys::Result<void> done;
-        // A new run of the job has removed the mark.
-        if (directory && directory->has(kEndingFile)) {
+        // A new run of the job removes the mark.
+        if (directory && (!is_marked || directory->has(kEndingFile))) {
             done = finish(*std::move(directory), kFirstRemoveSeconds, counters, Counter::ended,
                           Counter::end_unfinished);
         }
@@ -335,11 +327,14 @@ int tear_down(const std::string& job, int seconds, const Counters& counters) {
     if (!exists(job))
         std::fprintf(stderr, "batchai-helper: %s/%s: there is no such job on this node\n",
                      kJobsDirectory, job.c_str());
-    mark_ending(job);
-    auto others = set_aside_ones();
-    std::erase(others, job);
+    const bool is_marked = mark_ending(job);
+    auto others = interrupted();
+    // A job that is not set aside ends just now, in another process.
+    std::erase_if(others, [&job](const std::string& other) {
+        return other == job || !JobDirectory::is_aside(other);
+    });
     name_unfinished(others);
-    return end_within(job, seconds, counters) ? kSucceeded : kFailure;
+    return end_within(job, is_marked, seconds, counters) ? kSucceeded : kFailure;
 }
 
 }  // namespace batchai::spank

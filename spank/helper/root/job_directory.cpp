@@ -138,8 +138,8 @@ sys::Result<void> JobDirectory::set_aside() {
     return sys::errno_error(directory_path(name_));
 }
 
-bool JobDirectory::is_aside() const {
-    return name_.find('.', name_.rfind('-') + 1) != std::string::npos;
+bool JobDirectory::is_aside(const std::string& name) {
+    return name.find('.', name.rfind('-') + 1) != std::string::npos;
 }
 
 void JobDirectory::clear() const {

@@ -48,8 +48,8 @@ class JobDirectory {
 
     // Renames the directory, so that its name is free, and marks it as one whose end was begun.
     sys::Result<void> set_aside();
-    // True if the name is one that set_aside has given.
-    bool is_aside() const;
+    // True if set_aside has given the name.
+    static bool is_aside(const std::string& name);
 
     // Removes the files. The directory stays for a new set-up.
     void clear() const;

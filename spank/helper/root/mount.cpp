@@ -24,6 +24,7 @@
 #include "spank/helper/root/secret.hpp"
 #include "sys/codec.hpp"
 #include "sys/mount_table.hpp"
+#include "sys/path_walk.hpp"
 #include "sys/private_file.hpp"
 #include "sys/trusted.hpp"
 
@@ -146,21 +147,20 @@ sys::Result<sys::UniqueFd> make_remote(const job::Mount& mount, const std::strin
 
 // Runs as the user. Follows no link: a user of the export may have made it.
 sys::Result<Answer> open_below(const std::string& top, const std::string& directory) {
-    sys::UniqueFd at(open(top.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
-    if (!at) return sys::errno_error(top);
-    for (const auto& name : split_nonempty(directory, '/')) {
-        struct stat info = {};
-        sys::UniqueFd next(
-            openat(at.get(), name.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-        if (!next && errno == ENOTDIR &&
-            fstatat(at.get(), name.c_str(), &info, AT_SYMLINK_NOFOLLOW) == 0 &&
-            S_ISLNK(info.st_mode))
-            return sys::Error{name + ": is a symbolic link: name the directory that it leads to"};
-        if (!next) return sys::errno_error(name);
-        at = std::move(next);
-    }
+    const sys::UniqueFd from(open(top.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+    if (!from) return sys::errno_error(top);
+    sys::PathWalk how;
+    how.top = from.get();
+    how.check = [](const struct stat& info, const std::string& where) -> sys::Result<void> {
+        if (!S_ISLNK(info.st_mode)) return {};
+        return sys::Error{where + ": is a symbolic link: name the directory that it leads to"};
+    };
+    auto place = sys::walk(directory, how);
+    if (!place) return place.error();
+    if (!place->found) return sys::errno_error(place->path, ENOENT);
+    if (!S_ISDIR(place->info.st_mode)) return sys::errno_error(place->path, ENOTDIR);
     Answer answer;
-    answer.files.push_back(std::move(at));
+    answer.files.push_back(std::move(place->found));
     return answer;
 }
 

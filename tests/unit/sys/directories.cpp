@@ -231,7 +231,7 @@ BOOST_FIXTURE_TEST_CASE(another_users_symbolic_link_is_not_followed, Share) {
                      [&] { return make_shared_directories(share + "/a/b"); }));
     BOOST_TEST(!as(kAlice, 022, [&] { return text_of(make_directories(share + "/a/b")); }));
     BOOST_TEST(fs::is_empty(target));
-    give(0777);  // nor is it in a group's directory, without a sticky bit
+    give(0777);  // also in a group's directory, which has no sticky bit
     BOOST_TEST(!shares(kAlice, 022, share + "/a/b"));
     BOOST_TEST(fs::is_empty(target));
     give(01777);
