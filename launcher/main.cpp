@@ -16,7 +16,6 @@
 #include "launcher/common/continued_file.hpp"
 #include "launcher/common/exit_code.hpp"
 #include "launcher/common/limits.hpp"
-#include "launcher/common/paths.hpp"
 #include "launcher/common/say.hpp"
 #include "launcher/common/scratch.hpp"
 #include "launcher/root/coordinator.hpp"
@@ -25,6 +24,7 @@
 #include "launcher/root/requeue.hpp"
 #include "launcher/root/restart.hpp"
 #include "launcher/root/restart_state.hpp"
+#include "sys/paths.hpp"
 
 namespace batchai::launcher {
 namespace {
@@ -67,7 +67,7 @@ sys::Result<std::string> choose_restart_directory(const Options& options,
     if (std::string own = env::value_of(environment, env::kRestartDirectory); !own.empty()) {
         return own;
     }
-    const auto directory = current_directory();
+    const auto directory = sys::current_directory();
     if (!directory) return directory.error();
     std::string command = *directory + '\0' + options.job_file;
     for (const Program& program : options.programs)
@@ -86,7 +86,7 @@ void say_ignored(const Options& options, const Allocation& allocation) {
                         "of the ranks and --bind for their cores",
                         allocation.ignored_distribution));
     }
-    const GpuRequest& gpus = allocation.gpus;
+    const slurm::GpuRequest& gpus = allocation.gpus;
     if (!options.job_file.empty()) {
         if (gpus.gpus_per_task > 1 || gpus.tasks_per_gpu > 1) {
             say("the job's --gpus-per-task and --ntasks-per-gpu are ignored: set the number of "
@@ -128,7 +128,7 @@ int run_command(const Options& options) {
         work.map = *map;
         work.programs = options.programs;
         if (work.programs.size() == 1) work.programs.front().ranks = map->size();
-        auto directory = current_directory();
+        auto directory = sys::current_directory();
         if (!directory) return directory.error();
         work.directory = *std::move(directory);
         return work;

@@ -141,7 +141,7 @@ void prepare_all_nodes(const slurm::Task& task, const Site& site, const State& s
 
     // A step of one task per node that takes over the job's request for GPUs gets too few of them,
     // or is refused. With the first option it gets all that the job has
-    // (launcher/common/slurm_job.cpp).
+    // (slurm/own_job.cpp).
     const char* words[] = {"--job-name=batchai-prepare",
                            "--overlap",
                            "--nodes",

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <linux/close_range.h>
 #include <poll.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -13,7 +14,9 @@
 
 #include "sys/c_strings.hpp"
 #include "sys/child.hpp"
+#include "sys/file.hpp"
 #include "sys/pipe.hpp"
+#include "sys/unique_fd.hpp"
 
 namespace batchai::sys {
 namespace {
@@ -48,6 +51,17 @@ constexpr int kUnknownCode = 255;
     ::execvpe(argv[0], argv, environment);
     give_up(failure);
 }
+
+// The input as a file in memory: the child may leave it unread, and neither process waits.
+Result<UniqueFd> input_file(const std::string& input) {
+    UniqueFd file(::memfd_create("input", MFD_CLOEXEC));
+    if (!file) return errno_error("memfd_create");
+    if (auto done = write_all(file.get(), input); !done) return done.error().in("memfd");
+    if (::lseek(file.get(), 0, SEEK_SET) != 0) return errno_error("memfd seek");
+    return file;
+}
+
+void (*told)(const std::vector<std::string>& argv) = nullptr;
 
 }  // namespace
 
@@ -100,6 +114,33 @@ int Subprocess::end() {
     if (pid_ <= 0) return -1;
     ::kill(pid_, SIGKILL);
     return wait();
+}
+
+void tell_of_runs(void (*tell)(const std::vector<std::string>& argv)) {
+    told = tell;
+}
+
+Result<Finished> run(Program program, const std::string& input, std::chrono::seconds limit) {
+    if (told != nullptr) told(program.argv);
+    const auto in = input_file(input);
+    if (!in) return in.error();
+    auto out = make_pipe();
+    if (!out) return out.error();
+    auto err = make_pipe();
+    if (!err) return err.error();
+    program.death_signal = SIGTERM;
+    program.in = in->get();
+    program.out = out->write.get();
+    program.err = err->write.get();
+    auto child = Subprocess::start(program);
+    if (!child) return child.error();
+    out->write.reset();
+    err->write.reset();
+    const auto deadline = Clock::now() + limit;
+    auto texts = read_until({out->read.get(), err->read.get()}, deadline);
+    if (Clock::now() >= deadline)  // the destructor of child ends it
+        return Error{"no answer in " + std::to_string(limit.count()) + " s"};
+    return Finished{child->wait(), std::move(texts[0]), std::move(texts[1])};
 }
 
 int exit_code_of(int status) {

@@ -69,6 +69,21 @@ class Subprocess {
     pid_t pid_;
 };
 
+struct Finished {
+    int status = 0;  // exit code as of wait()
+    std::string out;
+    std::string err;
+};
+
+constexpr std::chrono::seconds kNoLimit = std::chrono::hours(24 * 365);
+
+// Runs the program to its end, with input on its standard input, and reads its output, which
+// replaces in, out and err of the program. If the calling thread ends before, the program gets
+// SIGTERM. An error: it cannot be started, or the limit is over, and it was killed.
+Result<Finished> run(Program, const std::string& input = {}, std::chrono::seconds limit = kNoLimit);
+// After this call, run() calls `tell` with the words of each program before it starts.
+void tell_of_runs(void (*tell)(const std::vector<std::string>& argv));
+
 // The exit code for a status of wait(2), as a shell reports it.
 int exit_code_of(int status);
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
+#include <sstream>
 
 namespace batchai::sys {
 namespace {
@@ -129,6 +130,13 @@ std::string counts_of(const std::vector<int>& counts) {
         i = end;
     }
     return list;
+}
+
+std::string first_line(const std::string& text) {
+    std::istringstream lines(text);
+    for (std::string line; std::getline(lines, line);)
+        if (line.find_first_not_of(" \t") != std::string::npos) return line;
+    return {};
 }
 
 }  // namespace batchai::sys

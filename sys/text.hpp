@@ -21,6 +21,9 @@ std::string printable(std::string_view line);
 // document.
 std::string printable_lines(std::string_view text);
 
+// The first line that is not blank.
+std::string first_line(const std::string& text);
+
 // "0-3,8,10-11", from numbers in ascending order.
 std::string number_list(const std::vector<int>& numbers);
 

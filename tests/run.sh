@@ -31,7 +31,7 @@ changed_rooms() {
     local files
     files=$(git status --porcelain | cut -c 4-)
     [ -n "$files" ] || files=$(git diff --name-only HEAD~1)
-    sed -nE 's,^launcher/cli/.*,cli,p; t; s,^collectives/python/.*,python,p; t
+    sed -nE 's,^cli/.*,cli,p; t; s,^collectives/python/.*,python,p; t
              s,^tests/unit/([a-z]+)/.*,\1,p; t; s,^(sys|job|spank|launcher|collectives)/.*,\1,p' <<<"$files" | sort -u
 }
 

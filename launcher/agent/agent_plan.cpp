@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "launcher/agent/agent.hpp"
-#include "launcher/common/paths.hpp"
+#include "sys/paths.hpp"
 
 namespace batchai::launcher {
 
@@ -125,8 +125,8 @@ env::Environment Agent::environment_of(int rank, env::Environment inherited) con
         env::add_devices(environment, place);
     }
     env::add_network(environment, place);
-    env::add_batchai(environment, place, sibling_library("batchai/python"),
-                     sibling_library("libbatchai_collectives.so.0"));
+    env::add_batchai(environment, place, sys::sibling_library("batchai/python"),
+                     sys::sibling_library("libbatchai_collectives.so.0"));
     return environment;
 }
 

@@ -10,8 +10,8 @@
 #include "job/expand.hpp"
 #include "launcher/agent/agent.hpp"
 #include "launcher/agent/reserved_port.hpp"
-#include "launcher/common/host_list.hpp"
 #include "launcher/common/readiness.hpp"
+#include "slurm/host_list.hpp"
 #include "sys/clock.hpp"
 #include "sys/file.hpp"
 #include "sys/text.hpp"
@@ -103,7 +103,7 @@ bool Agent::serve_rendezvous() {
 // The node's index in the whole job. A restart may leave out nodes, and Slurm's list of CPUs covers
 // the whole job.
 int Agent::node_of_job() const {
-    const auto nodes = expand_hostlist(env::value_of(environment_, "SLURM_JOB_NODELIST"));
+    const auto nodes = slurm::expand_hostlist(env::value_of(environment_, "SLURM_JOB_NODELIST"));
     const auto found = std::find(nodes.begin(), nodes.end(), bootstrap_.name);
     return found == nodes.end() ? bootstrap_.node : static_cast<int>(found - nodes.begin());
 }

@@ -9,13 +9,13 @@
 
 #include "launcher/common/exit_code.hpp"
 #include "launcher/common/fence_table.hpp"
-#include "launcher/common/paths.hpp"
 #include "launcher/common/processes.hpp"
 #include "launcher/pmix/dmodex.hpp"
 #include "launcher/pmix/event.hpp"
 #include "launcher/pmix/guarded_accept.hpp"
 #include "launcher/pmix/publish.hpp"
 #include "sys/clock.hpp"
+#include "sys/paths.hpp"
 
 namespace batchai::launcher {
 
@@ -203,7 +203,7 @@ void PmixHost::group_asked(const std::string& name, const std::vector<std::uint3
 pid_t PmixHost::start_stand_in(int rank) {
     if (groups_.any_needs(rank)) node_.root.send(MissingRank{rank});
     SpawnRequest request;
-    request.argv = {own_executable(), "--stand-in"};
+    request.argv = {sys::own_executable(), "--stand-in"};
     request.environment = node_.environment;
     auto pmix = server_->environment(rank);
     if (!pmix) return 0;

@@ -11,7 +11,7 @@
 #include <string_view>
 #include <utility>
 
-#include "launcher/common/host_list.hpp"
+#include "slurm/host_list.hpp"
 #include "sys/text.hpp"
 
 namespace batchai::launcher {
@@ -63,12 +63,12 @@ std::int64_t id_of_component(const env::Environment& environment, int component)
 // The components that contain all nodes of this process's job or step. Under salloc these are all
 // components, because Slurm does not say for which one the command runs.
 std::vector<int> components_here(const env::Environment& environment) {
-    const auto here = expand_hostlist(env::value_of(environment, "SLURM_JOB_NODELIST"));
+    const auto here = slurm::expand_hostlist(env::value_of(environment, "SLURM_JOB_NODELIST"));
     std::vector<int> found;
     for (int component = 0;; ++component) {
         const auto list = environment.find(of_group("SLURM_JOB_NODELIST", component));
         if (list == environment.end()) return found;
-        const auto nodes = expand_hostlist(list->second);
+        const auto nodes = slurm::expand_hostlist(list->second);
         if (std::all_of(here.begin(), here.end(), [&nodes](const std::string& node) {
                 return std::find(nodes.begin(), nodes.end(), node) != nodes.end();
             })) {
@@ -155,7 +155,7 @@ sys::Result<Allocation> slurm_allocation(
                          ? job::Number::of_component(number->own(), **component,
                                                      id_of_component(environment, **component))
                          : *number;
-    allocation.nodes = expand_hostlist(list->second);
+    allocation.nodes = slurm::expand_hostlist(list->second);
     if (allocation.nodes.empty()) return sys::Error{"SLURM_JOB_NODELIST names no node"};
     allocation.restarts = std::atoi(env::value_of(environment, "SLURM_RESTART_COUNT").c_str());
     allocation.tasks = tasks_asked(environment, allocation.nodes.size());
@@ -170,7 +170,7 @@ sys::Result<Allocation> find_allocation(const env::Environment& environment) {
     const bool spread =
         may_spread_gpus(component ? of_component(environment, *component) : environment);
     if (!spread && allocation->restarts == 0) return allocation;
-    const auto job = ask_slurm(allocation->job.own(), allocation->restarts);
+    const auto job = slurm::query_own_job(allocation->job.own(), allocation->restarts);
     if (!job && !spread) return allocation;
     if (!job) return job.error().in("asking Slurm for the GPUs of the job");
     allocation->restarts = job->restarts;

@@ -12,7 +12,7 @@
 #include "job/number.hpp"
 #include "launcher/common/environment.hpp"
 #include "launcher/common/map.hpp"
-#include "launcher/common/slurm_job.hpp"
+#include "slurm/own_job.hpp"
 #include "sys/result.hpp"
 
 namespace batchai::launcher {
@@ -22,7 +22,7 @@ struct Allocation {
     bool local = false;
     bool reduced = false;  // some of Slurm's nodes are left out
     // In a heterogeneous job it is the component's: slurmd knows own(), slurmctld and the user know
-    // whole(). A task of an array has only own() here (see ask_slurm). None when local.
+    // whole(). A task of an array has only own() here (see slurm::query_own_job). None when local.
     job::Number job;
     int restarts = 0;              // number of earlier runs of the job in Slurm
     std::optional<int> component;  // of a heterogeneous job (`sbatch -N1 : -N2`)
@@ -30,7 +30,7 @@ struct Allocation {
     // --distribution of sbatch or salloc: the order of the nodes, and the part that has no effect.
     Order order = Order::block;
     std::string ignored_distribution;
-    GpuRequest gpus;
+    slurm::GpuRequest gpus;
 };
 
 // The name of this machine, without its domain.
@@ -45,7 +45,7 @@ Allocation local_allocation(int nodes);
 // several components on the same nodes.
 sys::Result<Allocation> slurm_allocation(
     env::Environment environment,
-    const std::function<sys::Result<std::int64_t>()>& ask_node = job_of_this_process);
+    const std::function<sys::Result<std::int64_t>()>& ask_node = slurm::job_of_this_process);
 
 // The environment of a heterogeneous job, reduced to one component. The job's number stays that of
 // the whole job.

@@ -8,6 +8,8 @@
 #include <limits>
 #include <numeric>
 
+#include "slurm/host_list.hpp"
+
 namespace batchai::launcher {
 
 int RankMap::node_of(int rank) const {
@@ -37,7 +39,7 @@ std::vector<int> RankMap::local_sizes() const {
 }
 
 void RankMap::read(const std::string& names, const std::string& counts) {
-    nodes = expand_hostlist(names);
+    nodes = slurm::expand_hostlist(names);
     const std::vector<int> sizes = sys::expand_counts(counts);
     const std::int64_t total = std::accumulate(sizes.begin(), sizes.end(), std::int64_t{0});
     bool fits = nodes.size() == sizes.size() && total <= std::numeric_limits<int>::max() &&

@@ -9,7 +9,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "launcher/common/host_list.hpp"
+#include "slurm/host_list.hpp"
 #include "sys/codec.hpp"
 #include "sys/result.hpp"
 #include "sys/text.hpp"
@@ -35,7 +35,7 @@ struct RankMap {
     // Names and numbers of ranks go in Slurm's notation: the root sends them to every node.
     template <class Archive>
     void fields(Archive& archive) {
-        std::string names = hostlist_of(nodes), counts = sys::counts_of(local_sizes());
+        std::string names = slurm::hostlist_of(nodes), counts = sys::counts_of(local_sizes());
         archive(names, counts, ranks);
         if constexpr (!std::is_same_v<Archive, sys::Writer>) read(names, counts);
     }

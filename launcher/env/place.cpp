@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "launcher/common/host_list.hpp"
 #include "launcher/env/env.hpp"
 #include "sys/text.hpp"
 

@@ -13,8 +13,8 @@
 #include "launcher/common/exit_code.hpp"
 #include "launcher/common/processes.hpp"
 #include "launcher/common/say.hpp"
-#include "launcher/common/slurm_job.hpp"
 #include "launcher/common/terminal.hpp"
+#include "slurm/own_job.hpp"
 #include "sys/clock.hpp"
 #include "sys/text.hpp"
 
@@ -134,10 +134,10 @@ SessionResult Coordinator::run_to_end() {
 void Coordinator::ask_who_ended_it() {
     const Cause cause = outcome_.cause();
     if (cause != Cause::signal && cause != Cause::rank && cause != Cause::node) return;
-    const auto job =
-        ask_slurm(session_.allocation.job.whole(), session_.allocation.restarts, kAnswer);
+    const auto job = slurm::query_own_job(session_.allocation.job.whole(),
+                                          session_.allocation.restarts, kAnswer);
     if (!job) return;
-    const std::string why = reason_to_end(*job);
+    const std::string why = slurm::reason_to_end(*job);
     if (cause != Cause::signal && !why.empty() && !job->runs) {
         // Slurm's time has no fraction. Of a requeued job it is unknown: then all was after it.
         const double since = std::max(job->end_time - kConsequence.count(), 0.0);

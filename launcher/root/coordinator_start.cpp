@@ -8,10 +8,10 @@
 #include <cstdio>
 
 #include "job/plan.hpp"
-#include "launcher/common/host_list.hpp"
 #include "launcher/common/readiness.hpp"
 #include "launcher/env/env.hpp"
 #include "launcher/root/coordinator.hpp"
+#include "slurm/host_list.hpp"
 #include "sys/clock.hpp"
 #include "sys/text.hpp"
 
@@ -155,7 +155,7 @@ void Coordinator::add_attempt(env::Environment& environment) const {
     const Allocation& allocation = session_.allocation;
     if (!allocation.reduced || allocation.local) return;
     for (const char* name : {"SLURM_JOB_NODELIST", "SLURM_NODELIST"}) {
-        environment[name] = hostlist_of(allocation.nodes);
+        environment[name] = slurm::hostlist_of(allocation.nodes);
     }
     for (const char* name : {"SLURM_JOB_NUM_NODES", "SLURM_NNODES"}) {
         environment[name] = std::to_string(allocation.nodes.size());

@@ -14,7 +14,6 @@
 #include "job/record.hpp"
 #include "job/snapshot.hpp"
 #include "launcher/common/continued_file.hpp"
-#include "launcher/common/paths.hpp"
 #include "launcher/common/readiness.hpp"
 #include "launcher/common/say.hpp"
 #include "launcher/common/signals.hpp"
@@ -22,6 +21,7 @@
 #include "sys/digest.hpp"
 #include "sys/directories.hpp"
 #include "sys/file.hpp"
+#include "sys/paths.hpp"
 #include "sys/private_file.hpp"
 
 namespace batchai::launcher {
@@ -330,7 +330,7 @@ env::Environment JobFileRun::earlier_outputs(int node) const {
 std::vector<std::string> JobFileRun::preparation_of(const Hello& node,
                                                     const env::Environment& environment) const {
     if (preparer_ == Preparer::plugin) return {};
-    std::vector<std::string> argv{sibling_program("batchai-prep"),
+    std::vector<std::string> argv{sys::sibling_program("batchai-prep"),
                                   "--output",
                                   stdouterr_,
                                   "--name",

@@ -8,14 +8,14 @@
 
 #include "launcher/common/continued_file.hpp"
 #include "launcher/common/say.hpp"
-#include "launcher/common/slurm_job.hpp"
+#include "slurm/own_job.hpp"
 
 namespace batchai::launcher {
 
 sys::Result<void> check_requeue(const RequeuePolicy& policy, const Allocation& allocation) {
     if (policy.on.empty()) return {};
     if (allocation.local) return sys::Error{"--requeue-on: --local has no queue"};
-    const auto job = ask_slurm(allocation.job.whole(), allocation.restarts);
+    const auto job = slurm::query_own_job(allocation.job.whole(), allocation.restarts);
     if (!job) return sys::Error{"--requeue-on: " + job.error().message};
     if (!job->batch)
         return sys::Error{"--requeue-on: this is not a batch job: submit it with sbatch"};
@@ -39,7 +39,7 @@ bool requeue(const RequeuePolicy& policy, const Allocation& allocation, Cause ca
     const bool named = is_named(policy, cause);
     const bool by_slurm = cause == Cause::signal || cause == Cause::node;  // possibly
     if (allocation.local || !(named || by_slurm)) return false;
-    const auto job = ask_slurm(allocation.job.whole(), allocation.restarts);
+    const auto job = slurm::query_own_job(allocation.job.whole(), allocation.restarts);
     if (job && job->requeued) return true;
     if (!named) return false;
     const int before = allocation.restarts;
@@ -52,7 +52,7 @@ bool requeue(const RequeuePolicy& policy, const Allocation& allocation, Cause ca
         say("not requeued: " + job.error().message);
         return false;
     }
-    if (job->end == OwnJob::End::cancelled) {
+    if (job->end == slurm::OwnJob::End::cancelled) {
         say("not requeued: the job was cancelled");
         return false;
     }
@@ -60,7 +60,7 @@ bool requeue(const RequeuePolicy& policy, const Allocation& allocation, Cause ca
         job->number.is_component() ? job::Number::of_job(job->number.whole()) : job->number;
     say(fmt::format("requeueing job {}, {} of {} times", number.text(), before + 1, policy.most));
     std::fflush(stdout);
-    if (auto done = requeue_job(number); !done) {
+    if (auto done = slurm::requeue_job(number); !done) {
         say("not requeued: " + done.error().message);
         return false;
     }

@@ -13,7 +13,7 @@
 #include "job/snapshot.hpp"
 #include "launcher/common/bootstrap.hpp"
 #include "launcher/common/say.hpp"
-#include "launcher/common/slurm_job.hpp"
+#include "slurm/own_job.hpp"
 #include "sys/digest.hpp"
 #include "sys/directories.hpp"
 #include "sys/file.hpp"
@@ -108,7 +108,7 @@ void remove_old_lists(const std::string& directory, const std::string& cluster) 
         const auto job = job::parse_number(id);
         if (!job) continue;
         if (++asked > kMostAsked) return;
-        if (!is_forgotten(*job)) {  // then it is not asked about for a day
+        if (!slurm::is_forgotten(*job)) {  // then it is not asked about for a day
             fs::last_write_time(entry->path(), fs::file_time_type::clock::now(), error);
             continue;
         }
@@ -120,7 +120,7 @@ void remove_old_lists(const std::string& directory, const std::string& cluster) 
 
 // While a requeued job's script still runs, Slurm prints another start time.
 std::string start_of_run(const Allocation& allocation) {
-    const auto job = ask_slurm(allocation.job.whole(), allocation.restarts);
+    const auto job = slurm::query_own_job(allocation.job.whole(), allocation.restarts);
     return job && !job->requeued && !job->start.empty() ? job->start : kUnknown;
 }
 

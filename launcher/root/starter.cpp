@@ -13,10 +13,10 @@
 
 #include "launcher/common/exit_code.hpp"
 #include "launcher/common/limits.hpp"
-#include "launcher/common/paths.hpp"
-#include "launcher/common/slurm_command.hpp"
 #include "launcher/env/env.hpp"
+#include "slurm/command.hpp"
 #include "sys/c_strings.hpp"
+#include "sys/paths.hpp"
 #include "sys/pipe.hpp"
 
 namespace batchai::launcher {
@@ -62,7 +62,7 @@ sys::Result<Starter> start(const std::vector<std::string>& argv,
 
 sys::Result<std::vector<std::string>> srun_command(const Allocation& allocation,
                                                    const char* order) {
-    const auto srun = slurm_command("srun");
+    const auto srun = slurm::find_command("srun");
     if (!srun) return srun.error();
     const std::string nodes = std::to_string(allocation.nodes.size());
     std::vector<std::string> command{*srun,
@@ -88,7 +88,7 @@ sys::Result<std::vector<std::string>> srun_command(const Allocation& allocation,
         const std::vector<std::string>& options = allocation.gpus.step_options;
         command.insert(command.end(), options.begin(), options.end());
     }
-    command.insert(command.end(), {own_executable(), order});
+    command.insert(command.end(), {sys::own_executable(), order});
     return command;
 }
 
@@ -124,7 +124,7 @@ sys::Result<std::vector<Starter>> start_agents(const Allocation& allocation, Boo
     for (std::size_t node = 0; node < allocation.nodes.size(); ++node) {
         bootstrap.node = static_cast<int>(node);
         bootstrap.name = allocation.nodes[node];
-        auto agent = start({own_executable(), "--agent"}, env::current(), encode(bootstrap));
+        auto agent = start({sys::own_executable(), "--agent"}, env::current(), encode(bootstrap));
         if (!agent) return agent.error();
         agent->name = bootstrap.name;
         starters.push_back(std::move(*agent));

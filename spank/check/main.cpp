@@ -18,7 +18,7 @@
 #include "job/policy.hpp"
 #include "job/snapshot.hpp"
 #include "job/spec.hpp"
-#include "spank/check/cluster.hpp"
+#include "slurm/nodes.hpp"
 #include "spank/check/submission.hpp"
 #include "spank/helper/command_line.hpp"
 #include "spank/helper/exit_code.hpp"
@@ -84,7 +84,7 @@ CheckedFile check_job_file(const std::string& file, const std::string& mounts,
         return {};
     }
     job::CheckOptions options;
-    options.cluster_nodes = spank::count_cluster_nodes();
+    if (const auto nodes = slurm::count_nodes()) options.cluster_nodes = static_cast<int>(*nodes);
     options.file_exists = sys::is_regular_file;
     options.is_missing = sys::is_missing;
     options.writable = sys::check_writable;

@@ -69,7 +69,7 @@ case $1 in
                 allow["launcher/env"] = allow["launcher/pmix"] = allow["launcher/pmi1"] = allow["launcher/gloo"] = "launcher/common sys"
                 allow["launcher/agent"] = "launcher/common launcher/env launcher/pmix launcher/pmi1 launcher/gloo collectives/comm job sys"
                 allow["launcher/root"] = "launcher/common launcher/env launcher/gloo job sys"
-                allow["launcher/cli"] = "launcher/common job sys"
+                allow["cli"] = "launcher/common job sys"
                 allow["launcher"] = "launcher/common launcher/agent launcher/root"
                 base = "batchai sys collectives/reduce collectives/common"
                 allow["collectives/reduce"] = "batchai"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "launcher/cli/cluster/clusters.hpp"
+#include "cli/job/clusters.hpp"
 
 #include <boost/test/unit_test.hpp>
 

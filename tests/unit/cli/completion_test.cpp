@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "launcher/cli/completion.hpp"
+#include "cli/completion.hpp"
 
 #include <CLI/CLI.hpp>
 
@@ -7,8 +7,9 @@
 #include <fstream>
 #include <sstream>
 
-#include "launcher/cli/slurm/external.hpp"
-#include "launcher/cli/verbs.hpp"
+#include "cli/verbs.hpp"
+#include "sys/subprocess.hpp"
+#include "sys/text.hpp"
 
 namespace batchai::cli {
 namespace {
@@ -24,13 +25,13 @@ std::string made() {
 
 // What bash offers after the words; the last one is being typed. before: commands of bash's.
 std::string offered(const std::string& words, const std::string& before = "") {
-    const auto done = run_program(
-        {"bash", "-c",
-         before + "source " + kFile + "; COMP_WORDS=(" + words +
-             "); [ \"$0\" = new ] && COMP_WORDS+=(''); "
-             "COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); _batchai; echo \"${COMPREPLY[*]}\"",
-         words.ends_with(' ') ? "new" : "typed"});
-    return done ? first_line(done->out) : done.error().message;
+    const auto done =
+        sys::run({{"bash", "-c",
+                   before + "source " + kFile + "; COMP_WORDS=(" + words +
+                       "); [ \"$0\" = new ] && COMP_WORDS+=(''); "
+                       "COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); _batchai; echo \"${COMPREPLY[*]}\"",
+                   words.ends_with(' ') ? "new" : "typed"}});
+    return done ? sys::first_line(done->out) : done.error().message;
 }
 
 }  // namespace

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <boost/test/unit_test.hpp>
 
-#include "launcher/cli/admin/built_for.hpp"
-#include "launcher/cli/admin/doctor_nodes.hpp"
-#include "launcher/cli/admin/home.hpp"
-#include "launcher/cli/slurm/slurm.hpp"
+#include "cli/admin/built_for.hpp"
+#include "cli/admin/doctor_nodes.hpp"
+#include "cli/admin/home.hpp"
+#include "slurm/nodes.hpp"
 #include "sys/file.hpp"
 #include "tests/unit/cli/temporary_directory.hpp"
 
@@ -117,9 +117,9 @@ BOOST_AUTO_TEST_CASE(the_releases_of_a_plugin_are_read_from_its_file) {
 
 BOOST_AUTO_TEST_CASE(a_node_that_slurm_keeps_from_jobs_is_not_asked) {
     for (const char* state : {"idle", "mixed", "allocated", "idle~", "completing"})
-        BOOST_TEST(can_run_jobs(state), state);
+        BOOST_TEST(slurm::can_run_jobs(state), state);
     for (const char* state : {"down", "down*", "idle*", "drained", "draining", "fail", "maint"})
-        BOOST_TEST(!can_run_jobs(state), state);
+        BOOST_TEST(!slurm::can_run_jobs(state), state);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

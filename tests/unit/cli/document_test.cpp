@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "launcher/cli/job/job_document.hpp"
+#include "cli/job/job_document.hpp"
 
 #include <boost/test/unit_test.hpp>
 
-#include "launcher/cli/job/preparation_progress.hpp"
+#include "cli/job/preparation_progress.hpp"
 
 namespace batchai::cli {
 namespace {
@@ -103,7 +103,7 @@ BOOST_AUTO_TEST_CASE(has_every_key_of_the_services_model_and_no_other) {
 
 BOOST_AUTO_TEST_CASE(batchais_own_facts_are_under_one_key) {
     Execution execution;
-    execution.slurm = SlurmJob{"PENDING", "mini", 100, {}, 0, "Resources"};
+    execution.slurm = slurm::Job{"PENDING", "mini", 100, {}, 0, "Resources"};
     const json slurm = job_document(row(), execution, kSnapshot)["slurm"];
     BOOST_TEST(slurm["state"] == "PENDING");
     BOOST_TEST(slurm["reason"] == "Resources");

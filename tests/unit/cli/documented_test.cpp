@@ -11,8 +11,8 @@
 #include <set>
 #include <sstream>
 
-#include "launcher/cli/spellings.hpp"
-#include "launcher/cli/verbs.hpp"
+#include "cli/spellings.hpp"
+#include "cli/verbs.hpp"
 
 namespace batchai::cli {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "launcher/cli/command_errors.hpp"
+#include "cli/command_errors.hpp"
 
 #include <CLI/CLI.hpp>
 #include <boost/test/data/test_case.hpp>
@@ -7,8 +7,8 @@
 #include <iterator>
 #include <sstream>
 
-#include "launcher/cli/command.hpp"
-#include "launcher/cli/verbs.hpp"
+#include "cli/command.hpp"
+#include "cli/verbs.hpp"
 
 namespace batchai::cli {
 namespace {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "launcher/cli/job/execution.hpp"
+#include "cli/history/execution.hpp"
+#include "slurm/jobs.hpp"
 #include "tests/unit/printing.hpp"
 
 #include <boost/test/unit_test.hpp>
@@ -11,7 +12,7 @@ using State = Execution::State;
 
 Evidence in_slurm(const std::string& state, int exit_code = 0) {
     Evidence evidence;
-    evidence.slurm = SlurmJob{state, "mini", 100.0, 200.0, exit_code, ""};
+    evidence.slurm = slurm::Job{state, "mini", 100.0, 200.0, exit_code, ""};
     return evidence;
 }
 
@@ -170,7 +171,7 @@ BOOST_AUTO_TEST_CASE(state_names_go_both_ways) {
 
 BOOST_AUTO_TEST_CASE(the_launchers_failure_has_its_node) {
     Evidence evidence;
-    evidence.slurm = SlurmJob{"FAILED", "mini", 1, 2, 3, "None"};
+    evidence.slurm = slurm::Job{"FAILED", "mini", 1, 2, 3, "None"};
     evidence.result = job::JobResult{1, 2, 3, "rank 0 on n2 exited with code 3", "n2", "  tail\n"};
     job::Event event;
     event.kind = job::Event::Kind::failed;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "launcher/cli/history/history.hpp"
+#include "cli/history/history.hpp"
 
 #include <sys/wait.h>
 #include <unistd.h>
@@ -8,7 +8,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "launcher/cli/job/jobs.hpp"
+#include "cli/job/jobs.hpp"
 #include "tests/unit/cli/temporary_directory.hpp"
 
 namespace batchai::cli {

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "launcher/cli/cluster/mounts.hpp"
+#include "cli/job/mounts.hpp"
 
 #include <boost/test/unit_test.hpp>
 
-#include "launcher/cli/command_options.hpp"
-#include "launcher/cli/slurm/slurm.hpp"
+#include "cli/command_options.hpp"
+#include "slurm/limits.hpp"
+#include "slurm/nodes.hpp"
 
 namespace batchai::cli {
 
@@ -79,16 +80,16 @@ BOOST_AUTO_TEST_CASE(ids_of_azure_name_their_group_and_workspace) {
 }
 
 BOOST_AUTO_TEST_CASE(usage_and_limits_are_read_as_slurm_prints_them) {
-    const auto usage = parse_own_usage("R 2\nPD 4\nR 1\n");
+    const auto usage = slurm::parse_own_usage("R 2\nPD 4\nR 1\n");
     BOOST_TEST(usage.nodes == 3);
     BOOST_TEST(usage.running == 2);
     BOOST_TEST(usage.submitted == 3);
-    const auto limits = parse_own_limits("cpu=4,node=8|10|\n|5|100\n");
+    const auto limits = slurm::parse_own_limits("cpu=4,node=8|10|\n|5|100\n");
     BOOST_TEST(*limits.nodes == 8);
     BOOST_TEST(*limits.running == 5);
     BOOST_TEST(*limits.submitted == 100);
-    BOOST_TEST(!parse_own_limits("||\n").nodes);
-    const auto nodes = parse_node_addresses(
+    BOOST_TEST(!slurm::parse_own_limits("||\n").nodes);
+    const auto nodes = slurm::parse_node_addresses(
         "NodeName=n1 Arch=x NodeAddr=10.0.0.1 NodeHostName=n1\n"
         "NodeName=n2 NodeAddr=10.0.0.2\n");
     BOOST_REQUIRE(nodes.size() == 2U);

@@ -5,10 +5,10 @@
 #include <iterator>
 #include <sstream>
 
-#include "launcher/cli/command.hpp"
-#include "launcher/cli/help_text.hpp"
-#include "launcher/cli/spellings.hpp"
-#include "launcher/cli/verbs.hpp"
+#include "cli/command.hpp"
+#include "cli/help_text.hpp"
+#include "cli/spellings.hpp"
+#include "cli/verbs.hpp"
 
 namespace batchai::cli {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "launcher/cli/policy/policy_entries.hpp"
+#include "cli/policy/policy_entries.hpp"
 
 #include <boost/test/unit_test.hpp>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "launcher/cli/job/preparation_progress.hpp"
+#include "cli/job/preparation_progress.hpp"
 
 #include <boost/test/unit_test.hpp>
 

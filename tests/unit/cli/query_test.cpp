@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "launcher/cli/output/query.hpp"
+#include "cli/output/query.hpp"
 
 #include <boost/test/unit_test.hpp>
 
-#include "launcher/cli/output/result_table.hpp"
-#include "launcher/cli/output/result_text.hpp"
+#include "cli/output/result_table.hpp"
+#include "cli/output/result_text.hpp"
 
 namespace batchai::cli {
 namespace {

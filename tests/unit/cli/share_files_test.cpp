@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "launcher/cli/storage/share_files.hpp"
+#include "cli/storage/share_files.hpp"
 
 #include <sys/stat.h>
 #include <unistd.h>

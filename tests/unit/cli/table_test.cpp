@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "launcher/cli/output/table.hpp"
+#include "cli/output/table.hpp"
 
 #include <boost/test/unit_test.hpp>
 
-#include "launcher/cli/output/result_table.hpp"
+#include "cli/output/result_table.hpp"
 
 namespace batchai::cli {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "launcher/cli/output/time_text.hpp"
+#include "cli/output/time_text.hpp"
 
 #include <boost/test/unit_test.hpp>
 

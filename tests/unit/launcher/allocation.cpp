@@ -121,9 +121,9 @@ BOOST_AUTO_TEST_CASE(the_job_of_a_process_is_not_that_of_another_one) {
         "PID      JOBID    STEPID   LOCALID GLOBALID\n"
         "29       2        1        0       0       \n"
         "129      3        batch    -       -       \n";
-    BOOST_TEST(job_of_process(list, "29") == "2");
-    BOOST_TEST(job_of_process(list, "129") == "3");
-    BOOST_TEST(job_of_process(list, "9").empty());
+    BOOST_TEST(slurm::job_of_process(list, "29") == "2");
+    BOOST_TEST(slurm::job_of_process(list, "129") == "3");
+    BOOST_TEST(slurm::job_of_process(list, "9").empty());
 }
 
 BOOST_AUTO_TEST_CASE(local_nodes_have_names_of_their_own) {

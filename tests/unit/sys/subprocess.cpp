@@ -11,27 +11,6 @@ using namespace batchai::sys;
 
 namespace {
 
-// Until a program has ended, with its exit code and what it has written.
-struct Ended {
-    int code = -1;
-    std::vector<std::string> texts;
-};
-
-Ended run(Program program) {
-    auto out = make_pipe().value();
-    auto err = make_pipe().value();
-    program.out = out.write.get();
-    program.err = err.write.get();
-    auto started = Subprocess::start(program);
-    BOOST_REQUIRE(started);
-    out.write.reset();
-    err.write.reset();
-    Ended ended;
-    ended.texts = read_until({out.read.get(), err.read.get()});
-    ended.code = started->wait();
-    return ended;
-}
-
 bool is_gone(pid_t pid) {
     return ::kill(pid, 0) != 0 && errno == ESRCH;
 }
@@ -40,26 +19,39 @@ bool is_gone(pid_t pid) {
 
 BOOST_AUTO_TEST_SUITE(subprocess)
 
-BOOST_AUTO_TEST_CASE(its_output_its_errors_and_its_exit_code_are_read) {
-    const auto ended = run({{"sh", "-c", "echo out; echo oops >&2; exit 3"}});
-    BOOST_TEST(ended.texts.at(0) == "out\n");
-    BOOST_TEST(ended.texts.at(1) == "oops\n");
-    BOOST_TEST(ended.code == 3);
-    BOOST_TEST(run({{"sh", "-c", "kill -9 $$"}}).code == 137);
+BOOST_AUTO_TEST_CASE(it_gets_input_and_gives_output_errors_and_status) {
+    const std::string much(300'000, 'x');
+    const auto done = run({{"sh", "-c", "cat; echo oops >&2; exit 3"}}, much);
+    BOOST_REQUIRE(done);
+    BOOST_TEST((done->out == much));
+    BOOST_TEST(done->err == "oops\n");
+    BOOST_TEST(done->status == 3);
+    BOOST_TEST(run({{"sh", "-c", "kill -9 $$"}})->status == 137);
+    BOOST_TEST(run({{"true"}}, much)->status == 0);
+}
+
+BOOST_AUTO_TEST_CASE(a_missing_program_is_an_error) {
+    BOOST_TEST(!run({{"batchai-no-such-program"}}));
+}
+
+BOOST_AUTO_TEST_CASE(a_program_that_takes_longer_than_its_limit_is_killed) {
+    const auto done = run({{"sh", "-c", "exec sleep 60"}}, {}, std::chrono::seconds(1));
+    BOOST_REQUIRE(!done);
+    BOOST_TEST(done.error().message == "no answer in 1 s");
 }
 
 BOOST_AUTO_TEST_CASE(it_has_the_environment_that_it_is_given_and_no_other) {
     Program program{{"/usr/bin/env"}};
     program.environment = {"A=1", "B=two words"};
-    BOOST_TEST(run(program).texts.at(0) == "A=1\nB=two words\n");
+    BOOST_TEST(run(program)->out == "A=1\nB=two words\n");
 }
 
 BOOST_AUTO_TEST_CASE(a_descriptor_that_it_is_not_given_is_closed) {
     const int leaked = ::dup(2);
     Program program{{"sh", "-c", "[ ! -e /proc/self/fd/" + std::to_string(leaked) + " ]"}};
-    BOOST_TEST(run(program).code == 1);
+    BOOST_TEST(run(program)->status == 1);
     program.closes_others = true;
-    BOOST_TEST(run(program).code == 0);
+    BOOST_TEST(run(program)->status == 0);
     ::close(leaked);
 }
 

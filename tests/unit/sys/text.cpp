@@ -75,3 +75,10 @@ BOOST_AUTO_TEST_CASE(counts_become_the_list_that_gives_them_back) {
     is({2, 2, 2, 1}, "2(x3),1");
     is({0, 4, 0, 0}, "0,4,0(x2)");
 }
+
+BOOST_AUTO_TEST_CASE(arguments_are_quoted_only_where_needed) {
+    BOOST_TEST(shell_quoted("--nodes=4") == "--nodes=4");
+    BOOST_TEST(shell_quoted("a b") == "'a b'");
+    BOOST_TEST(shell_quoted("it's") == "'it'\\''s'");
+    BOOST_TEST(shell_quoted("") == "''");
+}

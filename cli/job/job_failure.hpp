@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Prints on stderr why a job failed, at the end of job wait, job show and job create --wait.
+#pragma once
+
+#include "cli/history/execution.hpp"
+#include "cli/job/job_state.hpp"
+
+namespace batchai::cli {
+
+// Prints each error with its node, as az did. Below the first one it prints the launcher's report:
+// the process and the last lines of its stderr. The last line is the command that shows the whole
+// file.
+void print_failure(const NamedJob&, const Execution&);
+
+}  // namespace batchai::cli

@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// storage account, share, container, directory: names to which the site policy gives a directory.
+#include <memory>
+
+#include "cli/command_options.hpp"
+#include "cli/job/jobs.hpp"
+#include "cli/job/records.hpp"
+#include "cli/output/time_text.hpp"
+#include "cli/storage/shares.hpp"
+#include "cli/verbs.hpp"
+#include "sys/clock.hpp"
+
+namespace batchai::cli {
+namespace {
+
+using nlohmann::json;
+
+struct AccountArgs {
+    Scope scope;
+    std::string name;
+    std::string location;
+    std::string sku;
+};
+
+struct ShareArgs {
+    ShareName share;
+    std::string directory;
+};
+
+int create_account(const Session& session, const AccountArgs& args) {
+    auto store = open_store();
+    if (!store) return fail(kEnvironment, store.error());
+    const Resource account{
+        Resource::Kind::account,
+        args.scope.resource_group,
+        "",
+        args.name,
+        {{"creationTime", iso_time(sys::wall_clock())},
+         {"id", "/subscriptions/slurm/resourceGroups/" + args.scope.resource_group +
+                    "/providers/Microsoft.Storage/storageAccounts/" + args.name},
+         {"location", args.location.empty() ? "slurm" : args.location},
+         {"name", args.name},
+         {"provisioningState", "Succeeded"},
+         {"resourceGroup", args.scope.resource_group},
+         {"sku", {{"name", args.sku}}},
+         {"type", "Microsoft.Storage/storageAccounts"}}};
+    if (auto done = store->history.put(account); !done) return fail(kFailed, done.error());
+    return session.print(account.document);
+}
+
+// There are no keys here. The text stands for one, because scripts pass it to options that ignore
+// it.
+int list_keys(const Session& session) {
+    auto keys = nlohmann::json::array();
+    for (const char* name : {"key1", "key2"})
+        keys.push_back({{"keyName", name}, {"permissions", "Full"}, {"value", "not-needed"}});
+    return session.print(keys);
+}
+
+int show_connection(const Session& session, const std::string& account) {
+    return session.print({{"connectionString", "AccountName=" + account}});
+}
+
+// Creates nothing: the site policy must have the share.
+int create_share(const Session& session, const ShareArgs& args) {
+    return with_policy_share(args.share, [&](const job::VolumePolicy&) {
+        return session.print({{"created", true}});
+    });
+}
+
+int create_directory(const Session& session, const ShareArgs& args, const ShareFiles& files) {
+    const auto made = files.make_directory(args.directory);
+    if (!made) return fail(kFailed, made.error());
+    return session.print({{"created", *made}});
+}
+
+int directory_exists(const Session& session, const ShareArgs& args, const ShareFiles& files) {
+    return session.print({{"exists", files.is_directory(args.directory)}});
+}
+
+int list_directories(const Session& session, const ShareArgs& args, const ShareFiles& files) {
+    const auto entries = files.list(args.directory);
+    if (!entries) return fail(kFailed, entries.error());
+    json result = json::array();
+    for (const auto& entry : *entries)
+        if (entry.is_directory) result.push_back({{"name", entry.name}, {"type", "dir"}});
+    return session.print(result);
+}
+
+int delete_directory(const Session& session, const ShareArgs& args, const ShareFiles& files) {
+    const auto gone = files.remove_directory(args.directory);
+    if (!gone) return fail(kFailed, gone.error());
+    return session.print({{"deleted", *gone}});
+}
+
+void add_account(CLI::App& parent, Session& session) {
+    CLI::App* verb = add_verb(parent, session, "create", "record a storage account",
+                              "batchai storage account create -g mygroup -n mystorageaccount");
+    const auto args = std::make_shared<AccountArgs>();
+    verb->add_option("-n,--name", args->name, "account")->check(kName)->required();
+    add_group_option(*verb, args->scope);
+    verb->add_option("-l,--location", args->location, "remembered and shown");
+    args->sku = "Standard_LRS";
+    verb->add_option("--sku", args->sku, "remembered and shown");
+    ignore_options(*verb, {"--kind", "--tags", "--access-tier"});
+    verb->callback([args, &session] {
+        session.action = [args, &session] { return create_account(session, *args); };
+    });
+
+    verb = add_verb(parent, session, "show-connection-string", "the account's name, no secret",
+                    "batchai storage account show-connection-string -n mystorageaccount");
+    verb->add_option("-n,--name", args->name, "account")->check(kName)->required();
+    add_group_option(*verb, args->scope);
+    verb->callback([args, &session] {
+        session.action = [args, &session] { return show_connection(session, args->name); };
+    });
+
+    CLI::App* keys = parent.add_subcommand("keys", "keys of an account")->require_subcommand(1);
+    verb = add_verb(*keys, session, "list", "names of keys; shares need none here",
+                    "batchai storage account keys list -n mystorageaccount");
+    verb->add_option("-n,--account-name", args->name, "account")->check(kName)->required();
+    add_group_option(*verb, args->scope);
+    verb->callback([&session] { session.action = [&session] { return list_keys(session); }; });
+}
+
+// share create|list and container create|list.
+void add_shares(CLI::App& parent, Session& session, job::Volume::Kind kind) {
+    const bool is_share = kind == job::Volume::Kind::share;
+    const std::string noun = is_share ? "share" : "container";
+    const std::string command = "batchai storage " + noun + " ";
+    const auto args = std::make_shared<ShareArgs>();
+    args->share.kind = kind;
+
+    CLI::App* verb =
+        add_verb(parent, session, "create", "see that a " + noun + " is one of the site policy's",
+                 command + "create --name my" + noun + " --account-name mystorageaccount");
+    add_share_options(*verb, args->share, "-n,--name");
+    ignore_options(*verb, {"--quota", "--metadata", "--public-access"});
+    ignore_flags(*verb, {"--fail-on-exist"});
+    verb->callback([args, &session] {
+        session.action = [args, &session] { return create_share(session, *args); };
+    });
+
+    verb = add_verb(parent, session, "exists", "print whether the site policy has it",
+                    command + "exists --name my" + noun + " --account-name mystorageaccount");
+    add_share_options(*verb, args->share, "-n,--name");
+    verb->callback([args, &session] {
+        session.action = [args, &session] { return share_exists(session, args->share); };
+    });
+
+    verb = add_verb(parent, session, "list", "the " + noun + "s of the site policy",
+                    command + "list -o table");
+    add_account_options(*verb, args->share.account);
+    verb->callback([args, &session] {
+        session.action = [args, &session] {
+            return list_shares(session, args->share.kind, args->share.account);
+        };
+    });
+}
+
+using DirectoryAction = int (*)(const Session&, const ShareArgs&, const ShareFiles&);
+
+void add_directory(CLI::App& parent, Session& session, const std::string& name,
+                   const std::string& description, DirectoryAction action) {
+    CLI::App* verb =
+        add_verb(parent, session, name, description,
+                 "batchai storage directory " + name + " --share-name myshare --name cifar");
+    const auto args = std::make_shared<ShareArgs>();
+    CLI::Option* option = verb->add_option("-n,--name", args->directory, "directory");
+    if (action == list_directories)
+        option->check(kSharePath);
+    else
+        option->check(kDirectory)->required();
+    add_share_options(*verb, args->share, "-s,--share-name");
+    ignore_options(*verb, {"--metadata"});
+    ignore_flags(*verb, {"--fail-on-exist"});
+    verb->callback([args, action, &session] {
+        session.action = [args, action, &session] {
+            return with_share(args->share, [&](const ShareFiles& files) {
+                return action(session, *args, files);
+            });
+        };
+    });
+}
+
+}  // namespace
+
+void add_storage(CLI::App& parent, Session& session) {
+    const auto noun = [&parent](const char* name, const char* description) -> CLI::App& {
+        return *parent.add_subcommand(name, description)->require_subcommand(1);
+    };
+    add_account(noun("account", "storage accounts: names"), session);
+    add_shares(noun("share", "shares of the site"), session, job::Volume::Kind::share);
+    add_shares(noun("container", "blob containers of the site"), session,
+               job::Volume::Kind::blob_container);
+    CLI::App& directory = noun("directory", "directories on a share");
+    add_directory(directory, session, "create", "make a directory on a share", create_directory);
+    add_directory(directory, session, "exists", "print whether a directory exists",
+                  directory_exists);
+    add_directory(directory, session, "list", "the directories in one", list_directories);
+    add_directory(directory, session, "delete", "delete an empty directory", delete_directory);
+    add_storage_files(noun("file", "files on a share"), session);
+    add_storage_blobs(noun("blob", "files of a blob container"), session);
+}
+
+}  // namespace batchai::cli

@@ -1,8 +1,0 @@
-// SPDX-License-Identifier: Apache-2.0
-//
-// batchai: the command line of Azure Batch AI, over Slurm.
-#include "launcher/cli/command.hpp"
-
-int main(int argc, char** argv) {
-    return batchai::cli::run(argc, argv);
-}
