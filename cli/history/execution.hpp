@@ -11,7 +11,6 @@
 #include "job/number.hpp"
 #include "job/record.hpp"
 #include "slurm/jobs.hpp"
-#include "slurm/jobs.hpp"
 
 namespace batchai::cli {
 

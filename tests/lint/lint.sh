@@ -61,16 +61,27 @@ case $1 in
         bad=$(sources '*.hpp' '*.cpp' '*.h' '*.cu' | grep -v '^tests/' | xargs grep -nE '^#include "' | awk '
             BEGIN {
                 allow["job"] = "sys"
+                allow["slurm"] = "job sys"
                 allow["spank/helper"] = "spank job sys"
                 allow["spank/helper/user"] = "spank/helper spank job sys"
                 allow["spank/helper/root"] = "spank/helper/user spank/helper spank job sys"
-                allow["spank/prep"] = allow["spank/check"] = "spank spank/helper job sys"
-                allow["launcher/common"] = "collectives/comm job sys"
-                allow["launcher/env"] = allow["launcher/pmix"] = allow["launcher/pmi1"] = allow["launcher/gloo"] = "launcher/common sys"
-                allow["launcher/agent"] = "launcher/common launcher/env launcher/pmix launcher/pmi1 launcher/gloo collectives/comm job sys"
-                allow["launcher/root"] = "launcher/common launcher/env launcher/gloo job sys"
-                allow["cli"] = "launcher/common job sys"
-                allow["launcher"] = "launcher/common launcher/agent launcher/root"
+                allow["spank/prep"] = "spank spank/helper job sys"
+                allow["spank/check"] = "spank spank/helper slurm job sys"
+                allow["launcher/common"] = "collectives/comm slurm job sys"
+                allow["launcher/env"] = "launcher/common slurm sys"
+                allow["launcher/pmix"] = allow["launcher/pmi1"] = allow["launcher/gloo"] = "launcher/common sys"
+                allow["launcher/agent"] = "launcher/common launcher/env launcher/pmix launcher/pmi1 launcher/gloo collectives/comm slurm job sys"
+                allow["launcher/root"] = "launcher/common launcher/env launcher/gloo slurm job sys"
+                allow["launcher"] = "launcher/common launcher/agent launcher/root sys"
+                base = "slurm job sys"
+                allow["cli/output"] = base
+                allow["cli/history"] = base = base " cli/output"
+                allow["cli"] = base = base " cli/history"
+                allow["cli/policy"] = allow["cli/node"] = base = base " cli"
+                allow["cli/job"] = base = base " cli/policy cli/node"
+                allow["cli/storage"] = base = base " cli/job"
+                allow["cli/cluster"] = base " cli/storage"
+                allow["cli/admin"] = base
                 base = "batchai sys collectives/reduce collectives/common"
                 allow["collectives/reduce"] = "batchai"
                 allow["collectives/common"] = "batchai sys collectives/reduce"
@@ -84,7 +95,7 @@ case $1 in
             }
             function room(path,    part, parts) {
                 parts = split(path, part, "/")
-                if (part[1] !~ /^(spank|launcher|collectives)$/ || parts < 3) return part[1]
+                if (part[1] !~ /^(spank|launcher|cli|collectives)$/ || parts < 3) return part[1]
                 return part[1] "/" part[2] (part[2] == "helper" && parts > 3 ? "/" part[3] : "")
             }
             {
@@ -117,7 +128,7 @@ case $1 in
         need python3
         python3 tests/lint/links.py
         ;;
-    failures) # messages of spank/ and launcher/ have a cause and a cure in docs/failures.md, exit codes a row in the manuals
+    failures) # messages of spank/, launcher/, cli/ and slurm/ have a cause and a cure in docs/failures.md, exit codes a row in the manuals
         need python3
         python3 tests/lint/failures.py --check
         python3 tests/lint/exit_codes.py

@@ -59,8 +59,8 @@ BOOST_AUTO_TEST_CASE(a_job_is_known_by_the_uuid_in_its_comment) {
 }
 
 BOOST_AUTO_TEST_CASE(partitions_are_read_from_sinfo) {
-    const auto partitions = parse_sinfo(
-        "batch*|n1|idle\nbatch*|n2|mixed\nlong|n1|idle\nnonsense\nlong|n3|down*\n");
+    const auto partitions =
+        parse_sinfo("batch*|n1|idle\nbatch*|n2|mixed\nlong|n1|idle\nnonsense\nlong|n3|down*\n");
     BOOST_REQUIRE(partitions.size() == 2);
     BOOST_TEST(partitions[0].name == "batch");
     BOOST_TEST(partitions[0].is_default);

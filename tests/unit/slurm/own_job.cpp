@@ -29,24 +29,20 @@ BOOST_AUTO_TEST_CASE(an_allocation_of_salloc_that_is_never_run_again) {
 }
 
 BOOST_AUTO_TEST_CASE(slurms_reason_to_end_a_job_is_named) {
-    BOOST_TEST(reason_to_end(
-                   parse_own_job("JobId=7 JobState=COMPLETING Reason=TimeLimit", 0)) ==
+    BOOST_TEST(reason_to_end(parse_own_job("JobId=7 JobState=COMPLETING Reason=TimeLimit", 0)) ==
                ": the job has reached its time limit");
-    BOOST_TEST(reason_to_end(
-                   parse_own_job("JobId=7 PreemptTime=2026-11-22T01:14:09 X=1", 0)) ==
+    BOOST_TEST(reason_to_end(parse_own_job("JobId=7 PreemptTime=2026-11-22T01:14:09 X=1", 0)) ==
                ": Slurm has preempted the job");
-    BOOST_TEST(reason_to_end(parse_own_job("JobId=7 JobState=COMPLETING Reason=None",
-                                                         0)) == ": the job was cancelled");
+    BOOST_TEST(reason_to_end(parse_own_job("JobId=7 JobState=COMPLETING Reason=None", 0)) ==
+               ": the job was cancelled");
 }
 
 BOOST_AUTO_TEST_CASE(another_task_of_the_array_or_component_is_not_taken_for_the_job) {
     const std::string lines =
         "JobId=8 ArrayJobId=7 ArrayTaskId=1 JobState=CANCELLED\n"
         "JobId=7 ArrayJobId=7 ArrayTaskId=2 JobState=RUNNING\n";
-    BOOST_TEST(line_of_job(lines, 7) ==
-               "JobId=7 ArrayJobId=7 ArrayTaskId=2 JobState=RUNNING\n");
-    BOOST_TEST(parse_own_job(line_of_job(lines, 7), 0).end ==
-               OwnJob::End::none);
+    BOOST_TEST(line_of_job(lines, 7) == "JobId=7 ArrayJobId=7 ArrayTaskId=2 JobState=RUNNING\n");
+    BOOST_TEST(parse_own_job(line_of_job(lines, 7), 0).end == OwnJob::End::none);
 }
 
 BOOST_AUTO_TEST_CASE(a_job_that_was_requeued_was_not_cancelled) {
@@ -63,8 +59,7 @@ BOOST_AUTO_TEST_CASE(a_job_that_was_requeued_was_not_cancelled) {
 }
 
 BOOST_AUTO_TEST_CASE(a_job_does_not_take_the_restarts_of_the_job_that_submitted_it_for_its_own) {
-    const OwnJob job =
-        parse_own_job("JobId=7 JobState=RUNNING Requeue=1 Restarts=0\n", 3);
+    const OwnJob job = parse_own_job("JobId=7 JobState=RUNNING Requeue=1 Restarts=0\n", 3);
     BOOST_TEST(job.restarts == 0);
     BOOST_TEST(!job.requeued);
 }
@@ -136,12 +131,11 @@ BOOST_AUTO_TEST_CASE(a_job_that_runs_is_not_being_ended_and_a_lost_node_is_no_ca
     const OwnJob runs = end("JobState=RUNNING Reason=None EndTime=2026-11-29T00:00:00");
     BOOST_CHECK(runs.end == OwnJob::End::none);
     BOOST_TEST(runs.end_time == 0);
-    const OwnJob requeued =
-        end("JobState=COMPLETING Reason=None EndTime=2026-11-28T18:00:01");
+    const OwnJob requeued = end("JobState=COMPLETING Reason=None EndTime=2026-11-28T18:00:01");
     BOOST_CHECK(requeued.end == OwnJob::End::requeued);
     BOOST_TEST(requeued.end_time == 1795888801);
-    const OwnJob lost = parse_own_job(
-        "JobId=1 Restarts=0 JobState=COMPLETING Reason=NodeDown EndTime=Unknown", 0);
+    const OwnJob lost =
+        parse_own_job("JobId=1 Restarts=0 JobState=COMPLETING Reason=NodeDown EndTime=Unknown", 0);
     BOOST_CHECK(lost.end == OwnJob::End::none);
     BOOST_TEST(lost.end_time == 0);
 }
