@@ -14,7 +14,7 @@ namespace batchai::slurm {
 namespace {
 
 // "[days-][[hours:]minutes:]seconds"; nothing for "infinite" and the like.
-std::optional<long> seconds_of(std::string_view text) {
+std::optional<long> seconds_of_limit(std::string_view text) {
     long days = 0;
     if (const auto dash = text.find('-'); dash != text.npos) {
         days = number<long>(text.substr(0, dash)).value_or(0);
@@ -49,7 +49,7 @@ std::vector<Partition> parse_sinfo(const std::string& text) {
         const auto third = std::min(line.find('|', second + 1), line.size());
         known->nodes.push_back({line.substr(first + 1, second - first - 1),
                                 line.substr(second + 1, third - second - 1)});
-        if (third < line.size()) known->time_limit = seconds_of(line.substr(third + 1));
+        if (third < line.size()) known->time_limit = seconds_of_limit(line.substr(third + 1));
     }
     return partitions;
 }

@@ -36,7 +36,7 @@ std::string field(const std::string& line, const std::string& name) {
 }
 
 // A time of scontrol(), which is in UTC. 0: it is none, such as "Unknown".
-double seconds_of(const std::string& time) {
+double time_in_utc(const std::string& time) {
     std::tm utc{};
     return ::strptime(time.c_str(), "%Y-%m-%dT%H:%M:%S", &utc) == nullptr
                ? 0
@@ -60,7 +60,7 @@ int gpus_in(const std::string& tres) {
 }
 
 // The number of the job of a line: "JobId=28 ArrayJobId=26 ArrayTaskId=3".
-job::Number number_of(const std::string& line) {
+job::Number number_in(const std::string& line) {
     const auto number = [&line](const char* name) {
         const auto parsed = job::parse_number(field(line, name));
         return parsed ? parsed->own() : 0;
@@ -99,7 +99,7 @@ OwnJob parse_own_job(const std::string& line, int restarts) {
         return (" " + line).find(std::string(" ") + field) != std::string::npos;
     };
     OwnJob job;
-    job.number = number_of(line);
+    job.number = number_in(line);
     job.batch = says("BatchFlag=1") || says("BatchFlag=2");  // 2: it was requeued
     job.requeue = says("Requeue=1");
     const int counted = std::atoi(field(line, "Restarts").c_str());
@@ -117,7 +117,7 @@ OwnJob parse_own_job(const std::string& line, int restarts) {
                !says("Reason=NodeDown")) {
         job.end = OwnJob::End::cancelled;
     }
-    if (!job.runs) job.end_time = seconds_of(field(line, "EndTime"));
+    if (!job.runs) job.end_time = time_in_utc(field(line, "EndTime"));
     job.gpus = gpu_request(line);
     return job;
 }
