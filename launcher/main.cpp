@@ -13,7 +13,6 @@
 #include "launcher/agent/main.hpp"
 #include "launcher/agent/stand_ins.hpp"
 #include "launcher/common/allocation.hpp"
-#include "launcher/common/continued_file.hpp"
 #include "launcher/common/exit_code.hpp"
 #include "launcher/common/limits.hpp"
 #include "launcher/common/say.hpp"
@@ -21,7 +20,6 @@
 #include "launcher/root/coordinator.hpp"
 #include "launcher/root/job_file_run.hpp"
 #include "launcher/root/options.hpp"
-#include "launcher/root/requeue.hpp"
 #include "launcher/root/restart.hpp"
 #include "launcher/root/restart_state.hpp"
 #include "sys/paths.hpp"
@@ -34,34 +32,12 @@ int fail(const std::string& message) {
     return kOwnFailure;
 }
 
-// Sets what a job file cannot contain.
-void apply(const Options& options, Session& session) {
-    session.timeout = options.timeout;
-    session.hang_report = options.hang_report;
-    session.grace = options.grace;
-    session.end_on = options.end_on;
-    session.interface = options.interface;
-    session.bind = options.bind;
-    session.own_gpus_only = options.own_gpus_only;
-    // The user's option replaces the value from the site policy's entry of the job's image.
-    if (!options.horovod.empty()) session.horovod = options.horovod;
-    if (!options.compat.empty()) session.compat = options.compat;
-    session.dry_run = options.dry_run;
-    session.radix = options.radix;
-    // The service set no TF_CONFIG for these job files. With one, Horovod users' estimators would
-    // start as workers of parameter servers.
-    session.tensorflow = options.job_file.empty();
-    session.labels = options.labels;
-    session.output_directory = options.output_directory;
-    session.output_line = line_of_requeued(session.allocation);
-}
-
 // For ranks that may be restarted. record: the job file's; empty: none.
 sys::Result<std::string> choose_restart_directory(const Options& options,
                                                   const Allocation& allocation,
                                                   const std::string& record) {
     const bool once = options.restarts.most == 0 && options.requeue.on.empty();
-    if (once || options.dry_run != DryRun::no) return std::string();
+    if (once || options.settings.dry_run != DryRun::no) return std::string();
     env::Environment environment = env::current();
     env::scrub(environment);
     if (std::string own = env::value_of(environment, env::kRestartDirectory); !own.empty()) {
@@ -112,8 +88,8 @@ int run_command(const Options& options) {
     if (!restart_directory) return fail(restart_directory.error().message);
     Session session;
     session.allocation = *allocation;
+    session.settings = options.settings;
     session.restart_directory = *std::move(restart_directory);
-    apply(options, session);
     session.plan = [&options, &allocation](const std::vector<Hello>& nodes) -> sys::Result<Work> {
         const std::vector<NodeSize> sizes = sizes_of(nodes, allocation->tasks);
         const RankRequest request{options.ranks, options.ranks_per_node, false,
@@ -134,7 +110,7 @@ int run_command(const Options& options) {
         return work;
     };
     const SessionResult result = run_with_restarts(std::move(session), options.restarts);
-    if (options.dry_run == DryRun::no) requeue(options.requeue, *allocation, result.cause);
+    if (options.settings.dry_run == DryRun::no) requeue(options.requeue, *allocation, result.cause);
     return result.exit_code;
 }
 
@@ -156,19 +132,17 @@ int run_job(const Options& options) {
     auto restart_directory = choose_restart_directory(options, *allocation, run.record());
     if (!restart_directory) return fail(restart_directory.error().message);
     SessionResult result;
-    if (auto ready = run.prepare(*allocation, options.dry_run != DryRun::no); !ready) {
+    if (auto ready = run.prepare(*allocation, options.settings.dry_run != DryRun::no); !ready) {
         result = {fail(ready.error().message),
                   "batchai-launch: " + ready.error().message,
                   Cause::other,
                   {}};
     } else {
-        Session session = run.session(options.order.value_or(allocation->order));
+        Session session = run.session(options.settings, options.order.value_or(allocation->order));
         session.restart_directory = *std::move(restart_directory);
-        apply(options, session);
-        if (!session.timeout) session.timeout = run.time_limit();
         result = run_with_restarts(std::move(session), options.restarts);
     }
-    if (options.dry_run != DryRun::no) return result.exit_code;
+    if (options.settings.dry_run != DryRun::no) return result.exit_code;
     run.log_failure(result);
     if (!requeue(options.requeue, *allocation, result.cause)) run.finish(result);
     return result.exit_code;

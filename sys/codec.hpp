@@ -20,6 +20,13 @@
 #include <variant>
 #include <vector>
 
+// The fields() of a struct whose members are encoded as they are, in this order.
+#define BATCHAI_FIELDS(...)         \
+    template <class Archive>        \
+    void fields(Archive& archive) { \
+        archive(__VA_ARGS__);       \
+    }
+
 namespace batchai::sys {
 
 template <class T>

@@ -190,7 +190,7 @@ void Agent::obey(int signal) {
     if (signal == last_signal_ && now - last_signal_time_ < kSameSignal) return;
     last_signal_ = signal;
     last_signal_time_ = now;
-    if (is_forwarded(signal) && signal != job_.end_on)
+    if (is_forwarded(signal) && signal != job_.settings.end_on)
         return ranks_->forward({signal, {kAllRanks}});
     if (signal == SIGQUIT && bootstrap_.node != 0) return;  // node 0 alone reports it
     root_->send(Asked{signal});

@@ -30,7 +30,7 @@ GpusOfRanks Agent::gpus_of_ranks() const {
 // The CPUs of the same ranks. Empty if Slurm has granted only some cores without naming them: then
 // no rank is bound.
 std::vector<std::vector<int>> Agent::shares() const {
-    if (!job_.bind) return {};
+    if (!job_.settings.bind || job_.role == Role::script) return {};
     if (!job_.shared_host && granted_cores_ < static_cast<int>(cores_.size())) return {};
     const GpusOfRanks gpus = gpus_of_ranks();
     auto near = near_cores(topology_, cores_, gpus);
@@ -72,11 +72,11 @@ env::Place Agent::place_of(int rank) const {
     place.master_port = go_.master_port;
     if (rendezvous_) place.rendezvous_port = rendezvous_->port();
     place.interface = interface_.name;
-    place.interface_asked = !job_.interface.empty();
+    place.interface_asked = !job_.settings.interface.empty();
     place.cores = cores_of(place.local_rank);
     place.oversubscribed = load().oversubscribed();
     if (!networks_.empty()) place.networks = networks_[place.local_rank];
-    if ((job_.own_gpus_only || are_parts(environment_)) && gpus_ > 0) {
+    if ((job_.settings.own_gpus_only || are_parts(environment_)) && gpus_ > 0) {
         place.visible_gpus = visible_gpus(environment_, gpus_,
                                           gpus_of_rank(place.local_rank, place.local_size, gpus_));
     }

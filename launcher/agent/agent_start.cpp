@@ -53,18 +53,18 @@ void Agent::say_hello() {
 void Agent::prepare() {
     if (!pmix_->serves() || !choose_interface()) return;  // already reported
     if (auto written = write_host_file(); !written) return fail(written.error().message);
-    if (job_.preparation.empty() || job_.dry_run) return on_prepared();
+    if (job_.preparation.empty() || job_.settings.dry_run != DryRun::no) return on_prepared();
     if (const auto failure = run_preparation(); failure.code != 0)
         fail("batchai-prep cannot be started: " + failure.message);
 }
 
 // False: the interface cannot be used, and choose_interface() has reported it.
 bool Agent::choose_interface() {
-    if (job_.interface.empty()) return true;
-    interface_ = interface_named(job_.interface);
+    const std::string& asked = job_.settings.interface;
+    if (asked.empty()) return true;
+    interface_ = interface_named(asked);
     if (!interface_.name.empty()) return true;
-    fail(
-        fmt::format("interface {}: not there, not up, or without an IPv4 address", job_.interface));
+    fail(fmt::format("interface {}: not there, not up, or without an IPv4 address", asked));
     return false;
 }
 
@@ -129,7 +129,7 @@ void Agent::on_child(pid_t pid, int status) {
 void Agent::start_ranks() {
     place_ranks();
     if (!serve_rendezvous()) return;
-    if (job_.dry_run) return tell_plan();
+    if (job_.settings.dry_run != DryRun::no) return tell_plan();
     if (auto opened = output_.open(job_, bootstrap_.node, of_job(), meeting()); !opened) {
         return fail(opened.error().message);
     }
@@ -165,7 +165,8 @@ void Agent::start_ranks() {
         if (!pmi1) return fail(pmi1.error().message);
         ranks_->start(rank, *request);
     }
-    watch_->start(std::chrono::milliseconds(static_cast<long>(job_.quiet_after * 1000)));
+    const double quiet_after = job_.settings.hang_report;
+    watch_->start(std::chrono::milliseconds(static_cast<long>(quiet_after * 1000)));
     ranks_->started_all();
 }
 

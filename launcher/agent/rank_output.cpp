@@ -32,9 +32,8 @@ sys::Result<void> RankOutput::open(const Launch& job, int node, const env::Envir
     const bool restarts = job.append_output;
     for (const int rank : job.map.ranks_on(node)) {
         std::string of_rank;
-        if (!job.output_directory.empty()) {
-            of_rank = path_of_rank(job.output_directory, rank, job.map.size());
-        }
+        if (const std::string& asked = job.settings.output_directory; !asked.empty())
+            of_rank = path_of_rank(asked, rank, job.map.size());
         const std::string own = own_file(job, rank, environment, meeting);
         if (!own.empty()) own_.insert(rank);
         if (restarts) {

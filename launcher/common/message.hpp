@@ -14,6 +14,7 @@
 #include "launcher/common/exit_code.hpp"
 #include "launcher/common/map.hpp"
 #include "launcher/common/program.hpp"
+#include "launcher/common/settings.hpp"
 #include "sys/codec.hpp"
 
 namespace batchai::launcher {
@@ -76,10 +77,8 @@ struct Hello {
     int tree_port = 0;      // for its children in the tree; 0: it has none
     // See readiness.hpp.
     bool in_job_mounts = false;
-    template <class A>
-    void fields(A& a) {
-        a(version, name, node, clock, gpus, granted_cores, free_port, tree_port, in_job_mounts);
-    }
+    BATCHAI_FIELDS(version, name, node, clock, gpus, granted_cores, free_port, tree_port,
+                   in_job_mounts);
 };
 
 // The reason to refuse this Hello, if its agent has another version than this. It reads only the
@@ -101,31 +100,21 @@ struct Launch {
     // Slurm's variables: for a script all, for ranks those that the agent's step may lack.
     std::map<std::string, std::string> slurm;
     std::map<std::string, std::string> environment;  // added to the agent's own, for this node
-    std::string interface;       // for the ranks; empty: the one that reaches the root
+    LaunchSettings settings;
     std::string parent_address;  // the parent in the tree; empty: the root
     int parent_port = 0;
-    bool shared_host = false;      // --local: the agents share one machine's cores
-    bool bind = true;              // bind each rank to its share of the cores
-    bool own_gpus_only = false;    // each rank sees its own GPUs only
-    bool dry_run = false;          // report the plan and start nothing
-    std::string output_directory;  // for files of each rank; empty: none
-    bool append_output = false;    // append to those files
-    std::string output_line;       // written first when appending; empty: none
-    int end_on = 0;                // a signal that ends the job and is not passed on; 0: none
-    double quiet_after = 0;  // seconds without progress of the ranks, then send Quiet; 0: never
+    bool shared_host = false;    // --local: the agents share one machine's cores
+    bool append_output = false;  // append to the files of each rank
+    std::string output_line;     // written first when appending; empty: none
 
     std::string execution_log;             // of a job file, for this node; empty: none
     std::string record;                    // of a job file: the record directory; empty: none
     std::vector<std::string> preparation;  // a command to run first; empty: none
     std::string preparation_input;
     std::string host_file;  // the text for $AZ_BATCHAI_MPI_HOST_FILE; empty: it is written already
-    template <class A>
-    void fields(A& a) {
-        a(nspace, map, programs, directory, role, slurm, environment, interface, parent_address,
-          parent_port, shared_host, bind, own_gpus_only, dry_run, output_directory, append_output,
-          output_line, end_on, quiet_after, execution_log, record, preparation, preparation_input,
-          host_file);
-    }
+    BATCHAI_FIELDS(nspace, map, programs, directory, role, slurm, environment, settings,
+                   parent_address, parent_port, shared_host, append_output, output_line,
+                   execution_log, record, preparation, preparation_input, host_file);
 };
 
 // Agent to root: the ranks can start here. Then root to every agent, when all have sent it: start
@@ -134,20 +123,14 @@ struct Prepared {
     static constexpr Kind kKind = Kind::prepared;
     std::string address;     // at which other nodes reach the ranks
     std::vector<int> ports;  // one for each rank; the agent keeps them free
-    template <class A>
-    void fields(A& a) {
-        a(address, ports);
-    }
+    BATCHAI_FIELDS(address, ports);
 };
 struct Go {
     static constexpr Kind kKind = Kind::go;
     std::string master_address;
     int master_port = 0;
     std::vector<std::string> workers;  // "address:port" by rank; empty: too many, no free ports
-    template <class A>
-    void fields(A& a) {
-        a(master_address, master_port, workers);
-    }
+    BATCHAI_FIELDS(master_address, master_port, workers);
 };
 
 // Agent to root, instead of starting a rank: what the rank would get.
@@ -156,18 +139,12 @@ struct RankPlan {
     std::vector<int> gpus;                           // indices among the node's GPUs, from 0
     std::vector<int> cpus;                           // empty: not bound
     std::map<std::string, std::string> environment;  // the variables that batchai-launch sets
-    template <class A>
-    void fields(A& a) {
-        a(rank, gpus, cpus, environment);
-    }
+    BATCHAI_FIELDS(rank, gpus, cpus, environment);
 };
 struct Planned {
     static constexpr Kind kKind = Kind::planned;
     std::vector<RankPlan> ranks;
-    template <class A>
-    void fields(A& a) {
-        a(ranks);
-    }
+    BATCHAI_FIELDS(ranks);
 };
 
 // ---- running ------------------------------------------------------------------------------------
@@ -184,18 +161,12 @@ struct Output {
     int rank = 0;
     Stream stream = Stream::out;
     std::string bytes;
-    template <class A>
-    void fields(A& a) {
-        a(rank, stream, bytes);
-    }
+    BATCHAI_FIELDS(rank, stream, bytes);
 };
 struct OutputTaken {
     static constexpr Kind kKind = Kind::output_taken;
     std::uint64_t bytes = 0;
-    template <class A>
-    void fields(A& a) {
-        a(bytes);
-    }
+    BATCHAI_FIELDS(bytes);
 };
 
 // Agent to root: a file of a rank's output cannot be written. It says where the output continues.
@@ -204,10 +175,7 @@ struct Misplaced {
     std::string line;
     std::string place = {};  // where the output is kept, "n1:/var/tmp/..."; empty: nowhere
     bool returned = false;   // what was kept there is in its own file after all
-    template <class A>
-    void fields(A& a) {
-        a(line, place, returned);
-    }
+    BATCHAI_FIELDS(line, place, returned);
 };
 
 // Standard input for rank 0. Empty bytes mean its end. The next piece follows the answer to the
@@ -215,15 +183,11 @@ struct Misplaced {
 struct Input {
     static constexpr Kind kKind = Kind::input;
     std::string bytes;
-    template <class A>
-    void fields(A& a) {
-        a(bytes);
-    }
+    BATCHAI_FIELDS(bytes);
 };
 struct InputTaken {
     static constexpr Kind kKind = Kind::input_taken;
-    template <class A>
-    void fields(A&) {}
+    BATCHAI_FIELDS();
 };
 
 // Agent to root: how a rank ended.
@@ -245,11 +209,8 @@ struct RankEnd {
     std::string message;            // for not_started and aborted: the reason
     std::vector<std::string> tail;  // last lines of its stderr
     std::vector<std::string> library_errors;
-    template <class A>
-    void fields(A& a) {
-        a(rank, how, code, core, pid, gpu, memory, pmix, asked, time, ran, message, tail,
-          library_errors);
-    }
+    BATCHAI_FIELDS(rank, how, code, core, pid, gpu, memory, pmix, asked, time, ran, message, tail,
+                   library_errors);
 };
 
 // "was killed by signal 9 (SIGKILL) after 1.5 s"
@@ -264,17 +225,13 @@ struct AgentError {
     std::string line;  // complete, with the program and the node
     int code = kOwnFailure;
     bool logged = false;  // it is in the execution log and the job's record already
-    template <class A>
-    void fields(A& a) {
-        a(line, code, logged);
-    }
+    BATCHAI_FIELDS(line, code, logged);
 };
 
 // Agent to root: all ranks of the node and their descendants have ended, and their output is sent.
 struct NodeDone {
     static constexpr Kind kKind = Kind::node_done;
-    template <class A>
-    void fields(A&) {}
+    BATCHAI_FIELDS();
 };
 
 // Root to agents: send the ranks this signal, and SIGKILL after the grace period. A second End
@@ -283,35 +240,25 @@ struct End {
     static constexpr Kind kKind = Kind::end;
     int signal = 0;
     int grace = 0;  // milliseconds
-    template <class A>
-    void fields(A& a) {
-        a(signal, grace);
-    }
+    BATCHAI_FIELDS(signal, grace);
 };
 // Agent to root: Slurm or a user has sent the agent this signal. The root decides what happens.
 struct Asked {
     static constexpr Kind kKind = Kind::asked;
     int signal = 0;
-    template <class A>
-    void fields(A& a) {
-        a(signal);
-    }
+    BATCHAI_FIELDS(signal);
 };
 // Root to agents: send this signal to these ranks. Agent to root: a rank asks for that.
 struct Signal {
     static constexpr Kind kKind = Kind::signal;
     int signal = 0;
     std::vector<std::uint32_t> ranks;  // or one kAllRanks
-    template <class A>
-    void fields(A& a) {
-        a(signal, ranks);
-    }
+    BATCHAI_FIELDS(signal, ranks);
 };
 // Root to agents: report the state of the ranks.
 struct Inspect {
     static constexpr Kind kKind = Kind::inspect;
-    template <class A>
-    void fields(A&) {}
+    BATCHAI_FIELDS();
 };
 // What a rank does in the collective library, from its progress page.
 struct RankProgress {
@@ -324,37 +271,25 @@ struct RankProgress {
     double seconds = 0;        // in this stage
     std::vector<int> missing;  // ranks that it waits for, as far as it knows
     bool waits() const { return coll::waits(stage, inside); }
-    template <class A>
-    void fields(A& a) {
-        a(stage, inside, certain, epoch, operation, what, seconds, missing);
-    }
+    BATCHAI_FIELDS(stage, inside, certain, epoch, operation, what, seconds, missing);
 };
 struct RankState {
     int rank = 0;
     std::string text;      // about its process
     bool stopped = false;  // by a signal
     RankProgress progress;
-    template <class A>
-    void fields(A& a) {
-        a(rank, text, stopped, progress);
-    }
+    BATCHAI_FIELDS(rank, text, stopped, progress);
 };
 struct Inspected {
     static constexpr Kind kKind = Kind::inspected;
     std::vector<RankState> ranks;  // the ranks that run
-    template <class A>
-    void fields(A& a) {
-        a(ranks);
-    }
+    BATCHAI_FIELDS(ranks);
 };
 // Root to an agent: read the stacks of a rank. Then the agent's answer.
 struct StackQuery {
     static constexpr Kind kKind = Kind::stack_query;
     int rank = 0;
-    template <class A>
-    void fields(A& a) {
-        a(rank);
-    }
+    BATCHAI_FIELDS(rank);
 };
 struct Stack {
     static constexpr Kind kKind = Kind::stack;
@@ -362,12 +297,10 @@ struct Stack {
     int pid = 0;
     std::string source;  // "Python", "gdb" or "kernel"; empty: the rank has ended
     std::vector<std::string> lines;
-    template <class A>
-    void fields(A& a) {
-        a(rank, pid, source, lines);
-    }
+    BATCHAI_FIELDS(rank, pid, source, lines);
 };
-// Agent to root: the node's ranks have made no progress for Launch::quiet_after. Or one has again.
+// Agent to root: the node's ranks have made no progress for LaunchSettings::hang_report. Or one has
+// again.
 struct Quiet {
     static constexpr Kind kKind = Kind::quiet;
     enum class Progress : std::uint8_t {
@@ -376,16 +309,12 @@ struct Quiet {
         waiting  // silent, and some of the ranks wait for others
     };
     Progress progress = Progress::moving;
-    template <class A>
-    void fields(A& a) {
-        a(progress);
-    }
+    BATCHAI_FIELDS(progress);
 };
 // Root to agents: the job has ended. Clean up and exit.
 struct Bye {
     static constexpr Kind kKind = Kind::bye;
-    template <class A>
-    void fields(A&) {}
+    BATCHAI_FIELDS();
 };
 
 }  // namespace batchai::launcher

@@ -4,7 +4,6 @@
 // published values, events), and for ranks of Horovod's own Gloo.
 #pragma once
 
-#include "launcher/common/gloo_request.hpp"
 #include "launcher/common/message.hpp"
 
 namespace batchai::launcher {
@@ -13,10 +12,7 @@ namespace batchai::launcher {
 struct Joined {
     static constexpr Kind kKind = Kind::joined;
     bool any = false;
-    template <class A>
-    void fields(A& a) {
-        a(any);
-    }
+    BATCHAI_FIELDS(any);
 };
 
 inline constexpr const char* kPmi1 = "PMI-1";
@@ -34,10 +30,7 @@ struct FenceId {
     bool same_series(const FenceId& other) const {
         return purpose == other.purpose && procs == other.procs;
     }
-    template <class A>
-    void fields(A& a) {
-        a(purpose, procs, number);
-    }
+    BATCHAI_FIELDS(purpose, procs, number);
 };
 // Up the tree: the data of a node, or of a node and all nodes below it.
 struct Fence {
@@ -46,28 +39,19 @@ struct Fence {
     std::int32_t status = 0;
     std::vector<int> broken;  // nodes whose library does not find a local rank
     std::string data;
-    template <class A>
-    void fields(A& a) {
-        a(id, status, broken, data);
-    }
+    BATCHAI_FIELDS(id, status, broken, data);
 };
 // Up the tree: a rank has left PMIx and ended, so that fences must not wait for it.
 struct Left {
     static constexpr Kind kKind = Kind::left;
     int rank = 0;
-    template <class A>
-    void fields(A& a) {
-        a(rank);
-    }
+    BATCHAI_FIELDS(rank);
 };
 // Agent to root: a rank of its node waits in PMIx for a rank that has left and ended.
 struct MissingRank {
     static constexpr Kind kKind = Kind::missing_rank;
     int rank = 0;
-    template <class A>
-    void fields(A& a) {
-        a(rank);
-    }
+    BATCHAI_FIELDS(rank);
 };
 // Down the tree: the data of all, in consecutive pieces.
 struct FenceDone {
@@ -77,37 +61,25 @@ struct FenceDone {
     std::uint64_t serial = 0;  // unique among the fences of the job
     std::string data;
     bool last = true;
-    template <class A>
-    void fields(A& a) {
-        a(id, status, serial, data, last);
-    }
+    BATCHAI_FIELDS(id, status, serial, data, last);
 };
 // Root to agent: has the node given its data to this fence? Then the agent's answer.
 struct FenceQuery {
     static constexpr Kind kKind = Kind::fence_query;
     FenceId id;
-    template <class A>
-    void fields(A& a) {
-        a(id);
-    }
+    BATCHAI_FIELDS(id);
 };
 struct FenceAnswer {
     static constexpr Kind kKind = Kind::fence_answer;
     FenceId id;
     bool given = false;
-    template <class A>
-    void fields(A& a) {
-        a(id, given);
-    }
+    BATCHAI_FIELDS(id, given);
 };
 // Agent to its parent in the tree: the first message on their connection.
 struct TreeHello {
     static constexpr Kind kKind = Kind::tree_hello;
     int node = 0;
-    template <class A>
-    void fields(A& a) {
-        a(node);
-    }
+    BATCHAI_FIELDS(node);
 };
 
 // An event that a rank has sent with PMIx_Notify_event. The root passes it on to the other agents.
@@ -117,10 +89,7 @@ struct Notification {
     std::uint32_t source = 0;  // rank
     std::uint8_t range = 0;    // PMIx's
     std::string info;          // packed by the library
-    template <class A>
-    void fields(A& a) {
-        a(code, source, range, info);
-    }
+    BATCHAI_FIELDS(code, source, range, info);
 };
 
 // Asks for the data of one rank on behalf of node `origin`. The root passes the question and the
@@ -130,10 +99,7 @@ struct ModexRequest {
     int origin = 0;
     std::uint64_t id = 0;
     std::uint32_t rank = 0;
-    template <class A>
-    void fields(A& a) {
-        a(origin, id, rank);
-    }
+    BATCHAI_FIELDS(origin, id, rank);
 };
 struct ModexReply {
     static constexpr Kind kKind = Kind::modex_reply;
@@ -141,80 +107,63 @@ struct ModexReply {
     std::uint64_t id = 0;
     std::int32_t status = 0;
     std::string data;
-    template <class A>
-    void fields(A& a) {
-        a(origin, id, status, data);
-    }
+    BATCHAI_FIELDS(origin, id, status, data);
 };
 
 // One published item. The PMIx library has packed its value.
 struct Item {
     std::uint32_t owner = 0;
     std::string key, value;
-    template <class A>
-    void fields(A& a) {
-        a(owner, key, value);
-    }
+    BATCHAI_FIELDS(owner, key, value);
 };
 struct Publish {
     static constexpr Kind kKind = Kind::publish;
     std::uint64_t id = 0;
     std::vector<Item> items;
-    template <class A>
-    void fields(A& a) {
-        a(id, items);
-    }
+    BATCHAI_FIELDS(id, items);
 };
 struct Lookup {
     static constexpr Kind kKind = Kind::lookup;
     std::uint64_t id = 0;
     std::vector<std::string> keys;
     bool wait = false;  // until all are published
-    template <class A>
-    void fields(A& a) {
-        a(id, keys, wait);
-    }
+    BATCHAI_FIELDS(id, keys, wait);
 };
 struct Unpublish {
     static constexpr Kind kKind = Kind::unpublish;
     std::uint64_t id = 0;
     std::uint32_t owner = 0;
     std::vector<std::string> keys;  // empty: all keys of the owner
-    template <class A>
-    void fields(A& a) {
-        a(id, owner, keys);
-    }
+    BATCHAI_FIELDS(id, owner, keys);
 };
 struct StoreReply {
     static constexpr Kind kKind = Kind::store_reply;
     std::uint64_t id = 0;
     std::int32_t status = 0;
     std::vector<Item> items;
-    template <class A>
-    void fields(A& a) {
-        a(id, status, items);
-    }
+    BATCHAI_FIELDS(id, status, items);
 };
 
-// The HTTP request of a rank that uses Horovod's own Gloo, and the whole answer. The agent chooses
-// the id.
+namespace gloo {
+// A rank's HTTP request to Horovod's Gloo server (launcher/gloo/key_values.hpp).
+struct Request {
+    std::string method, scope, key, body;
+    BATCHAI_FIELDS(method, scope, key, body);
+};
+}  // namespace gloo
+// The request of a rank that uses Horovod's own Gloo, and the whole answer. The agent chooses the
+// id.
 struct GlooRequest {
     static constexpr Kind kKind = Kind::gloo_request;
     std::uint64_t id = 0;
     gloo::Request request;
-    template <class A>
-    void fields(A& a) {
-        a(id, request);
-    }
+    BATCHAI_FIELDS(id, request);
 };
 struct GlooReply {
     static constexpr Kind kKind = Kind::gloo_reply;
     std::uint64_t id = 0;
     std::string text;
-    template <class A>
-    void fields(A& a) {
-        a(id, text);
-    }
+    BATCHAI_FIELDS(id, text);
 };
 
 }  // namespace batchai::launcher

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "launcher/common/environment.hpp"
+#include "sys/codec.hpp"
 
 namespace batchai::launcher {
 
@@ -27,11 +28,8 @@ struct Program {
     // From a command line.
     std::map<std::string, std::string> environment = {};  // --env, as it is
     std::string directory = {};                           // --wdir, absolute; empty: the job's
-    template <class A>
-    void fields(A& a) {
-        a(ranks, argv, name, first_index, is_mpi, serves, variables, output, environment,
-          directory);
-    }
+    BATCHAI_FIELDS(ranks, argv, name, first_index, is_mpi, serves, variables, output, environment,
+                   directory);
 };
 
 // A program and a rank's position in it.

@@ -14,8 +14,8 @@
 #include <string>
 #include <string_view>
 
-#include "launcher/common/gloo_request.hpp"
 #include "launcher/common/map.hpp"
+#include "launcher/common/message_pmix.hpp"
 
 namespace batchai::launcher::gloo {
 

@@ -52,9 +52,9 @@ Coordinator::Coordinator(Session session)
       timeout_(loop_,
                [this] {
                    inspect({}, [this] {
-                       fail(
-                           fmt::format("time-out: the job was ended after {} s", *session_.timeout),
-                           kTimedOut);
+                       fail(fmt::format("time-out: the job was ended after {} s",
+                                        *session_.settings.timeout),
+                            kTimedOut);
                    });
                }),
       deadline_(loop_, [this] { on_deadline(); }),
@@ -69,7 +69,7 @@ Coordinator::Coordinator(Session session)
           loop_, map_,
           {[this](int node, const StackQuery& query) { agents_[node].peer->channel->send(query); },
            [this] { check_quiet(); }}) {
-    for (const Misplaced& misplaced : session_.misplaced) outcome_.add(misplaced);
+    for (const Misplaced& misplaced : session_.carried.misplaced) outcome_.add(misplaced);
 }
 
 SessionResult Coordinator::run(Session session) {
@@ -121,9 +121,7 @@ SessionResult Coordinator::run_to_end() {
             written() ? outcome_.cause() : Cause::other,
             lost_nodes_,
             outcome_.logged(),
-            timeout_left(),
-            outcome_.misplaced(),
-            session_.prepared,
+            {timeout_left(), outcome_.misplaced(), session_.carried.prepared},
             outcome_.node(map_),
             details,
             outcome_.error_file()};
@@ -148,7 +146,7 @@ void Coordinator::ask_who_ended_it() {
 }
 
 std::optional<double> Coordinator::timeout_left() const {
-    if (!session_.timeout) return std::nullopt;
+    if (!session_.settings.timeout) return std::nullopt;
     return std::chrono::duration<double>(timeout_.left()).count();
 }
 
@@ -157,7 +155,7 @@ sys::Result<void> Coordinator::open() {
     if (session_.allocation.local) {
         if (auto usable = check_loopback(); !usable) return usable;
     } else {
-        addresses = addresses_for_nodes(session_.interface);
+        addresses = addresses_for_nodes(session_.settings.interface);
     }
     if (addresses.empty()) return sys::Error{"this machine has no network address"};
     std::vector<Listener> listeners;
@@ -176,11 +174,11 @@ sys::Result<void> Coordinator::open() {
         std::make_unique<SignalEvents>(loop_, root_signals(), [this](int s) { on_signal(s); });
     const auto on_failure = [this](const Sink::Failure& failure) { on_output_failure(failure); };
     out_ = err_ = std::make_shared<Sink>(loop_, session_.output, on_failure);
-    printer_out_ = printer_err_ = std::make_shared<Printer>(loop_, *out_, session_.labels,
+    printer_out_ = printer_err_ = std::make_shared<Printer>(loop_, *out_, session_.settings.labels,
                                                             has_colours(session_.output.fd), map_);
     if (!is_same_file(session_.output.fd, session_.error.fd)) {
         err_ = std::make_shared<Sink>(loop_, session_.error, on_failure);
-        printer_err_ = std::make_shared<Printer>(loop_, *err_, session_.labels,
+        printer_err_ = std::make_shared<Printer>(loop_, *err_, session_.settings.labels,
                                                  has_colours(session_.error.fd), map_);
     }
     out_->set_on_idle([this] { check_over(); });
@@ -196,8 +194,8 @@ sys::Result<void> Coordinator::open() {
     starter_words_.listen(loop_, starters_);
     stall_.start(kStall, kStall);
     progress_.start(kProgress, kProgress);
-    if (session_.timeout) {
-        const double left = session_.timeout_left.value_or(*session_.timeout);
+    if (session_.settings.timeout) {
+        const double left = session_.carried.timeout_left.value_or(*session_.settings.timeout);
         timeout_.start(milliseconds(static_cast<long>(left * 1000)));
     }
     return {};

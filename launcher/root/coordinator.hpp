@@ -16,13 +16,13 @@
 #include "launcher/common/channel.hpp"
 #include "launcher/common/door.hpp"
 #include "launcher/common/exit_code.hpp"
+#include "launcher/common/settings.hpp"
 #include "launcher/common/signals.hpp"
 #include "launcher/common/sink.hpp"
 #include "launcher/common/terminal.hpp"
 #include "launcher/root/fence_inquiry.hpp"
 #include "launcher/root/input_feed.hpp"
 #include "launcher/root/inspection.hpp"
-#include "launcher/root/options.hpp"
 #include "launcher/root/outcome.hpp"
 #include "launcher/root/plan_view.hpp"
 #include "launcher/root/printer.hpp"
@@ -56,33 +56,25 @@ struct Work {
 };
 using Planner = std::function<sys::Result<Work>(const std::vector<Hello>& nodes)>;
 
+// What one attempt leaves to the next one.
+struct Carried {
+    std::optional<double> timeout_left;  // seconds; none: all of LaunchSettings::timeout
+    std::vector<Misplaced> misplaced;    // see outcome.hpp; of all attempts so far
+    bool prepared = false;               // the preparation of all nodes is done
+};
+
 struct Session {
     Allocation allocation;
+    LaunchSettings settings;
     Planner plan;
     // The destinations of the ranks' output.
     Sink::Target output = standard_stream(1), error = standard_stream(2);
     bool output_is_ours = true;  // the ranks' stderr is also the launcher's
-    Labels labels = Labels::none;
-    std::string output_directory;        // for files of each rank; empty: none
-    std::string output_line;             // the line after an earlier run's output; empty: none
-    std::optional<double> timeout;       // seconds, for all attempts together
-    std::optional<double> timeout_left;  // what earlier attempts have left of it; none: all
-    double hang_report = 60;             // seconds without progress until a hang report; 0: never
     int attempt = 0, max_restarts = 0;
-    bool prepared = false;             // an earlier attempt has prepared all nodes
-    std::vector<Misplaced> misplaced;  // see outcome.hpp; of earlier attempts
-    std::string restart_directory;     // for the ranks' variable; empty: none
-    double grace = 10;                 // seconds for the ranks to end after a signal
-    int end_on = 0;                    // one more signal that ends the job; 0: none
-    std::string interface;             // for the ranks; empty: chosen by route
-    bool bind = true;                  // ranks are bound to cores
-    bool own_gpus_only = false;        // each rank sees only its own GPUs
-    std::string horovod;               // for the ranks' imports; empty: by their environment
-    std::string compat;      // --compat: the older interface that scripts use; empty: none
-    bool tensorflow = true;  // TF_CONFIG makes all ranks workers
-    DryRun dry_run = DryRun::no;
-    int radix = kDefaultRadix;    // of the tree for fences
-    std::string owned_directory;  // the first agent removes it; empty: none
+    Carried carried;                // from earlier attempts
+    std::string restart_directory;  // for the ranks' variable; empty: none
+    bool tensorflow = true;         // TF_CONFIG makes all ranks workers
+    std::string owned_directory;    // the first agent removes it; empty: none
 };
 
 struct SessionResult {
@@ -91,12 +83,10 @@ struct SessionResult {
     Cause cause = Cause::none;
     std::vector<std::string> lost_nodes;
     bool logged = false;  // the line is in the execution log and the record already
-    std::optional<double> timeout_left = {};  // the rest of Session::timeout, in seconds
-    std::vector<Misplaced> misplaced = {};    // see outcome.hpp
-    bool prepared = false;                    // all nodes were
-    std::string node = {};                    // of the failure; empty: no particular node
-    std::string details = {};                 // lines below the failure in the report
-    std::string error_file = {};              // of the failed rank; see Outcome::error_file
+    Carried carried = {};
+    std::string node = {};        // of the failure; empty: no particular node
+    std::string details = {};     // lines below the failure in the report
+    std::string error_file = {};  // of the failed rank; see Outcome::error_file
 };
 
 // What a rank does in so short a time before a signal that ends the job is a consequence: Slurm
@@ -142,7 +132,7 @@ class Coordinator {
     void add_attempt(env::Environment& environment) const;
     void on_planned(Planned planned);
     Tree tree() const {
-        return {static_cast<int>(session_.allocation.nodes.size()), session_.radix};
+        return {static_cast<int>(session_.allocation.nodes.size()), session_.settings.radix};
     }
     void on_message(int node, Kind kind, Reader& reader);
     void on_prepared(int node, Prepared prepared);

@@ -173,7 +173,7 @@ void Coordinator::pause() {
 
 bool Coordinator::ends_job(int signal) const {
     return signal == SIGTERM || signal == SIGINT || signal == SIGHUP ||
-           (signal != 0 && signal == session_.end_on);
+           (signal != 0 && signal == session_.settings.end_on);
 }
 
 // The signal comes from the user, or from Slurm through an agent. Slurm may have signalled ranks
@@ -185,10 +185,10 @@ void Coordinator::on_asked(int signal) {
     const std::string name = signal_name(signal);
     outcome_.add({sys::wall_clock() - kConsequence.count(),
                   "batchai-launch: asked to end by " + name, kSignalled + signal, Cause::signal});
-    const bool waits = state_ == State::running && session_.grace >= 1;
+    const bool waits = state_ == State::running && session_.settings.grace >= 1;
     end_job(signal == SIGHUP ? SIGTERM : signal,
-            std::chrono::milliseconds(static_cast<long>(session_.grace * 1000)));
-    if (waits) say(fmt::format("{}: the ranks have {:g} s to end", name, session_.grace));
+            std::chrono::milliseconds(static_cast<long>(session_.settings.grace * 1000)));
+    if (waits) say(fmt::format("{}: the ranks have {:g} s to end", name, session_.settings.grace));
 }
 
 void Coordinator::kill_now() {

@@ -95,7 +95,8 @@ void Coordinator::check_quiet() {
     if (std::all_of(agents_.begin(), agents_.end(), is_quiet) &&
         std::any_of(agents_.begin(), agents_.end(), waits)) {
         hang_said_ = true;
-        inspect(fmt::format("no rank has made progress for {:g} s: ", session_.hang_report));
+        inspect(
+            fmt::format("no rank has made progress for {:g} s: ", session_.settings.hang_report));
     }
 }
 

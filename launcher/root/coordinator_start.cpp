@@ -8,6 +8,7 @@
 #include <cstdio>
 
 #include "job/plan.hpp"
+#include "launcher/common/continued_file.hpp"
 #include "launcher/common/readiness.hpp"
 #include "launcher/env/env.hpp"
 #include "launcher/root/coordinator.hpp"
@@ -91,7 +92,7 @@ void Coordinator::launch() {
     map_ = work->map;
     programs_ = work->programs;
     outcome_.set_programs(programs_);
-    if (session_.dry_run != DryRun::no) {
+    if (session_.settings.dry_run != DryRun::no) {
         plan_ = {map_, work->programs, work->directory, std::vector<RankPlan>(map_.size())};
     }
     secrets_ = work->secrets;
@@ -107,7 +108,7 @@ void Coordinator::on_prepared(int node, Prepared prepared) {
     const bool all = std::all_of(agents_.begin(), agents_.end(),
                                  [](const Agent& a) { return a.prepared.has_value(); });
     if (!all || state_ != State::running) return;
-    session_.prepared = true;
+    session_.carried.prepared = true;
     const Go go = this->go();
     if (go.workers.empty() && names_hosts(programs_)) {
         return fail(
@@ -117,7 +118,7 @@ void Coordinator::on_prepared(int node, Prepared prepared) {
     }
     show_progress();
     to_all(go);
-    if (session_.dry_run == DryRun::no) start_input();
+    if (session_.settings.dry_run == DryRun::no) start_input();
 }
 
 // The addresses at which the ranks find each other.
@@ -146,8 +147,8 @@ void Coordinator::add_attempt(env::Environment& environment) const {
         environment.try_emplace(env::kRestartDirectory, session_.restart_directory);
         env::note_as_ours(environment, env::kRestartDirectory);
     }
-    if (!session_.compat.empty()) {
-        environment[env::kCompat] = session_.compat;
+    if (!session_.settings.compat.empty()) {
+        environment[env::kCompat] = session_.settings.compat;
         env::note_as_ours(environment, env::kCompat);
     }
     environment["TORCHELASTIC_RESTART_COUNT"] = std::to_string(session_.attempt);
@@ -202,32 +203,25 @@ Launch Coordinator::launch_for(int node, const Work& work) const {
     const bool again = session_.attempt > 0 || session_.allocation.restarts > 0;
     if (again && !work.of_retries.empty())
         launch.environment.insert(work.of_retries[node].begin(), work.of_retries[node].end());
-    launch.interface = session_.interface;
+    launch.settings = session_.settings;
     if (work.role == Role::ranks && !session_.allocation.local)
         launch.slurm = env::slurm_of_caller(environment_of_job(session_.allocation));
     if (work.map.size() == 1 && work.map.local_size(node) == 1) add_slurm(launch);
     add_attempt(launch.environment);
-    if (!session_.horovod.empty()) launch.environment[env::kHorovod] = session_.horovod;
+    if (!session_.settings.horovod.empty())
+        launch.environment[env::kHorovod] = session_.settings.horovod;
     if (const int parent = tree().parent(node); parent != kRoot) {
         launch.parent_address = agents_[parent].peer->channel->peer_address();
         launch.parent_port = agents_[parent].hello.tree_port;
     }
     launch.shared_host = session_.allocation.local;
-    launch.bind = session_.bind && work.role == Role::ranks;
-    launch.own_gpus_only = session_.own_gpus_only;
-    if (session_.dry_run != DryRun::no) {
-        launch.dry_run = true;
-        return launch;
-    }
-    launch.output_directory = session_.output_directory;
-    launch.append_output = session_.attempt > 0 || !session_.output_line.empty();
-    if (session_.attempt == 0) launch.output_line = session_.output_line;
-    launch.end_on = session_.end_on;
-    launch.quiet_after = session_.hang_report;
-
+    if (session_.settings.dry_run != DryRun::no) return launch;
+    const std::string line = line_of_requeued(session_.allocation);
+    launch.append_output = session_.attempt > 0 || !line.empty();
+    if (session_.attempt == 0) launch.output_line = line;
     if (!work.execution_logs.empty()) launch.execution_log = work.execution_logs[node];
     launch.record = work.record;
-    if (!work.preparations.empty() && !session_.prepared)
+    if (!work.preparations.empty() && !session_.carried.prepared)
         launch.preparation = work.preparations[node];
     launch.preparation_input = work.preparation_input;
     launch.host_file = work.host_file;
@@ -242,7 +236,8 @@ void Coordinator::on_planned(Planned planned) {
     }
     if (planned_ < map_.size()) return;
     hide(plan_, secrets_);
-    const std::string text = session_.dry_run == DryRun::json ? as_json(plan_) : as_text(plan_);
+    const std::string text =
+        session_.settings.dry_run == DryRun::json ? as_json(plan_) : as_text(plan_);
     std::fputs(sys::printable_lines(text).c_str(), stdout);
 }
 

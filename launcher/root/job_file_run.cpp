@@ -258,9 +258,17 @@ sys::Result<void> JobFileRun::make_places() {
     return {};
 }
 
-Session JobFileRun::session(Order order) const {
+Session JobFileRun::session(const LaunchSettings& settings, Order order) const {
     Session session;
     session.allocation = allocation_;
+    session.settings = settings;
+    LaunchSettings& all = session.settings;
+    if (!all.timeout) all.timeout = spec_.time_limit;
+    if (all.horovod.empty()) all.horovod = image_.horovod;
+    if (all.compat.empty()) all.compat = image_.compat;
+    // The service set no TF_CONFIG for these job files. With one, Horovod users' estimators would
+    // start as workers of parameter servers.
+    session.tensorflow = false;
     if (output_ && error_) {
         // The paths outside of the job: the mounts, or the links, end with the job.
         std::error_code unknown;
@@ -272,8 +280,6 @@ Session JobFileRun::session(Order order) const {
     }
     session.output_is_ours = false;
     session.owned_directory = places_;
-    session.horovod = image_.horovod;
-    session.compat = image_.compat;
     session.plan = [this, order](const std::vector<Hello>& nodes) { return plan(nodes, order); };
     return session;
 }

@@ -35,14 +35,13 @@ class JobFileRun {
     JobFileRun& operator=(const JobFileRun&) = delete;
 
     int node_count() const { return spec_.node_count; }
-    // The job file's time limit for its ranks, in seconds.
-    std::optional<double> time_limit() const { return spec_.time_limit; }
     const std::string& record() const { return record_; }  // empty: the file is no snapshot
 
     // Makes directories and opens the output files. A dry run makes temporary directories only.
     // Output is appended to that of an earlier launch of the job. Call it once, before session().
     sys::Result<void> prepare(const Allocation& allocation, bool dry_run);
-    Session session(Order order) const;
+    // settings: the user's. What they leave open is as the job file and the site policy say.
+    Session session(const LaunchSettings& settings, Order order) const;
 
     // Writes the failure, if any, into the execution logs and as an event.
     void log_failure(const SessionResult& result) const;

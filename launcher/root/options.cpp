@@ -73,17 +73,19 @@ std::optional<std::string> wrong_combination(const Options& options) {
         return "--min-nodes: a job file and -n fix the number of ranks: give a command, and "
                "--ranks-per-node if need be";
     }
+    const LaunchSettings& settings = options.settings;
     // In this form the condition refuses NaN, because each comparison with NaN is false.
-    if (options.timeout && !(*options.timeout >= 0.001 && *options.timeout <= 1e8)) {
+    if (settings.timeout && !(*settings.timeout >= 0.001 && *settings.timeout <= 1e8)) {
         return "--timeout: must be from 0.001 to 100000000 seconds";
     }
-    if (!(options.hang_report == 0 || (options.hang_report >= 0.1 && options.hang_report <= 1e6))) {
+    if (!(settings.hang_report == 0 ||
+          (settings.hang_report >= 0.1 && settings.hang_report <= 1e6))) {
         return "--hang-report: must be 0 or from 0.1 to 1000000 seconds";
     }
-    if (!(options.grace >= 0 && options.grace <= 1e6)) {
+    if (!(settings.grace >= 0 && settings.grace <= 1e6)) {
         return "--grace: must be from 0 to 1000000 seconds";
     }
-    if (options.end_on != 0 && !is_forwarded(options.end_on)) {
+    if (settings.end_on != 0 && !is_forwarded(settings.end_on)) {
         return "--end-on: must be a signal that is passed on to the ranks, such as USR1";
     }
     return std::nullopt;
@@ -166,20 +168,20 @@ void add_ranks(CLI::App& app, Options& options, Words& words) {
                    "all: each rank sees all GPUs of its node (default); rank: its own")
         ->type_name("WHICH")
         ->check(CLI::IsMember({"all", "rank"}));
-    app.add_option("--horovod", options.horovod,
+    app.add_option("--horovod", options.settings.horovod,
                    "auto: ranks import the Horovod that is installed for their Python, else "
                    "Batch AI's (default); batchai, system: that one")
         ->type_name("WHICH")
         ->check(CLI::IsMember({"auto", "batchai", "system"}));
-    app.add_option("--compat", options.compat,
+    app.add_option("--compat", options.settings.compat,
                    "tf1: give scripts TensorFlow 1's and Keras 2's names on today's TensorFlow")
         ->type_name("NAMES")
         ->check(CLI::IsMember({"tf1"}));
     app.add_option(
-           "--interface", options.interface,
+           "--interface", options.settings.interface,
            "Network interface of the ranks (default: the one on the route between the nodes)")
         ->type_name("NAME");
-    app.add_option("--radix", options.radix,
+    app.add_option("--radix", options.settings.radix,
                    "Children of each node in the tree over which fences go (default: 4)")
         ->type_name("K")
         ->check(CLI::Range(2, 65536));
@@ -191,7 +193,7 @@ void add_output(CLI::App& app, Options& options, Words& words) {
     app.add_flag("--collapse", words.collapse,
                  "Begin each line with its ranks; print equal lines once")
         ->excludes(label);
-    app.add_option("--output-dir", options.output_directory,
+    app.add_option("--output-dir", options.settings.output_directory,
                    "Write each rank's output also to DIR/rank.N/stdout and stderr")
         ->type_name("DIR")
         ->check(
@@ -200,14 +202,15 @@ void add_output(CLI::App& app, Options& options, Words& words) {
 
 void add_ends(CLI::App& app, Options& options, Words& words) {
     group(app, "End of the job");
-    app.add_option("--timeout", options.timeout, "End the job after this time, with exit code 124")
+    app.add_option("--timeout", options.settings.timeout,
+                   "End the job after this time, with exit code 124")
         ->type_name("SECONDS");
     app.add_option(
-           "--hang-report", options.hang_report,
+           "--hang-report", options.settings.hang_report,
            "Report which ranks wait for which when no rank of the collective library has made "
            "progress for this time (default: 60; 0: never)")
         ->type_name("SECONDS");
-    app.add_option("--grace", options.grace,
+    app.add_option("--grace", options.settings.grace,
                    "Time for ranks to write a checkpoint, from the signal that ends the job to "
                    "SIGKILL (default: 10)")
         ->type_name("SECONDS");
@@ -247,21 +250,21 @@ void add_second_tries(CLI::App& app, Options& options) {
 void take_words(const Words& words, Options& options) {
     options.local = words.local_option->count() > 0;
     if (options.local && words.local > 0) options.local_nodes = words.local;
-    if (!words.end_on.empty()) options.end_on = signal_number(words.end_on);
+    if (!words.end_on.empty()) options.settings.end_on = signal_number(words.end_on);
     if (!words.map.empty()) options.order = words.map == "cyclic" ? Order::cyclic : Order::block;
-    options.bind = words.bind != "none";
-    options.own_gpus_only = words.visibility == "rank";
-    if (words.dry_run) options.dry_run = words.json ? DryRun::json : DryRun::text;
-    if (words.label) options.labels = Labels::each_rank;
-    if (words.collapse) options.labels = Labels::equal_lines;
+    options.settings.bind = words.bind != "none";
+    options.settings.own_gpus_only = words.visibility == "rank";
+    if (words.dry_run) options.settings.dry_run = words.json ? DryRun::json : DryRun::text;
+    if (words.label) options.settings.labels = Labels::each_rank;
+    if (words.collapse) options.settings.labels = Labels::equal_lines;
 }
 
 // Takes options that the command line leaves out from the environment. Returns an error if it
 // cannot.
 std::optional<std::string> complete(Options& options) {
-    if (!options.output_directory.empty()) {
+    if (std::string& directory = options.settings.output_directory; !directory.empty()) {
         std::error_code nowhere;
-        options.output_directory = std::filesystem::absolute(options.output_directory, nowhere);
+        directory = std::filesystem::absolute(directory, nowhere);
         if (nowhere) return "the current directory is gone: " + nowhere.message();
     }
     // Inside a job of the plugin, the job file is the job's own.

@@ -14,11 +14,10 @@
 #include <vector>
 
 #include "launcher/common/map.hpp"
+#include "launcher/common/settings.hpp"
 #include "launcher/common/sink.hpp"
 
 namespace batchai::launcher {
-
-enum class Labels : std::uint8_t { none, each_rank, equal_lines };
 
 // Puts the label before each line. A lone '\r' ends a line too, as in progress bars.
 std::string label_lines(std::string_view label, std::string_view lines);

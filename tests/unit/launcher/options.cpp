@@ -96,18 +96,18 @@ BOOST_AUTO_TEST_CASE(ranks_are_numbered_in_blocks_unless_asked_otherwise) {
 
 BOOST_AUTO_TEST_CASE(signals_have_names_and_numbers) {
     for (const char* name : {"USR1", "SIGUSR1", "usr1", "10"}) {
-        BOOST_TEST(good({"--end-on", name, "prog"}).end_on == 10);
+        BOOST_TEST(good({"--end-on", name, "prog"}).settings.end_on == 10);
     }
 }
 
 BOOST_AUTO_TEST_CASE(ranks_see_all_gpus_unless_asked_otherwise) {
-    BOOST_TEST(good({"prog"}).bind);
-    BOOST_TEST(good({"--bind", "core", "prog"}).bind);
-    BOOST_TEST(!good({"--bind", "none", "prog"}).bind);
-    BOOST_TEST(!good({"prog"}).own_gpus_only);
-    BOOST_TEST(!good({"--gpu-visibility", "all", "prog"}).own_gpus_only);
-    BOOST_TEST(good({"--gpu-visibility", "rank", "prog"}).own_gpus_only);
-    BOOST_TEST(good({"--compat", "tf1", "prog"}).compat == "tf1");
+    BOOST_TEST(good({"prog"}).settings.bind);
+    BOOST_TEST(good({"--bind", "core", "prog"}).settings.bind);
+    BOOST_TEST(!good({"--bind", "none", "prog"}).settings.bind);
+    BOOST_TEST(!good({"prog"}).settings.own_gpus_only);
+    BOOST_TEST(!good({"--gpu-visibility", "all", "prog"}).settings.own_gpus_only);
+    BOOST_TEST(good({"--gpu-visibility", "rank", "prog"}).settings.own_gpus_only);
+    BOOST_TEST(good({"--compat", "tf1", "prog"}).settings.compat == "tf1");
 }
 
 BOOST_AUTO_TEST_CASE(ends_to_requeue_on_are_a_list) {

@@ -3,8 +3,6 @@
 
 #include <boost/test/unit_test.hpp>
 
-#include "launcher/root/requeue.hpp"
-
 using namespace batchai::launcher;
 
 BOOST_AUTO_TEST_SUITE(restart)

@@ -19,7 +19,7 @@ Launch example() {
         {2, {"sh", "-c", std::string("a\0b", 3)}, {}, 0, false, false, {}, {}},
         {1, {"serve"}, "ps", 1, true, true, {{"A", "{index}"}}, "/out/{stream}.txt"}};
     launch.environment = {{"A", "1"}, {"EMPTY", ""}};
-    launch.dry_run = true;
+    launch.settings.dry_run = DryRun::json;
     launch.shared_host = true;
     return launch;
 }
@@ -44,7 +44,7 @@ BOOST_AUTO_TEST_CASE(a_message_comes_back_as_it_was) {
     BOOST_TEST(copy.programs[1].variables.at("A") == "{index}");
     BOOST_TEST(copy.programs[1].serves);
     BOOST_TEST(copy.environment.at("A") == "1");
-    BOOST_TEST(copy.dry_run);
+    BOOST_TEST((copy.settings.dry_run == DryRun::json));
     BOOST_TEST(copy.shared_host);
 }
 
