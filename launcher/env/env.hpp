@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The environment of a rank: the inherited variables without those of other launchers, and the
-// variables by which each family of programs finds its ranks. Pure functions, one file per family.
+// variables by which each family of programs finds its ranks. Pure functions.
 #pragma once
 
 #include <string>
