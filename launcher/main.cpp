@@ -10,8 +10,7 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "launcher/agent/main.hpp"
-#include "launcher/agent/stand_ins.hpp"
+#include "launcher/agent/agent.hpp"
 #include "launcher/common/allocation.hpp"
 #include "launcher/common/exit_code.hpp"
 #include "launcher/common/limits.hpp"
@@ -186,7 +185,7 @@ int main(int argc, char** argv) {
         const auto able = check_machine();
         code = able ? agent_main() : fail(able.error().message);
     } else if (argc == 2 && std::string_view(argv[1]) == "--stand-in") {
-        code = stand_in_main();
+        code = pmix::stand_in_main();
     } else if (argc == 2 && std::string_view(argv[1]) == "--sweep") {
         sweep_scratch();
     } else {

@@ -1,235 +1,121 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Agent: the steps from hello to running ranks.
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
-#include <algorithm>
-
-#include "job/bashrc.hpp"
-#include "job/expand.hpp"
 #include "launcher/agent/agent.hpp"
-#include "launcher/agent/reserved_port.hpp"
 #include "launcher/common/readiness.hpp"
-#include "slurm/host_list.hpp"
 #include "sys/clock.hpp"
-#include "sys/file.hpp"
-#include "sys/text.hpp"
 
 namespace batchai::launcher {
 
 void Agent::say_hello() {
-    const auto gpus = count_gpus(environment_);
-    gpus_ = gpus ? *gpus : 0;
-    topology_ = load_topology(gpus_ > 0);
-    cores_ = allowed_cores(topology_);
     Hello hello;
     hello.version = BATCHAI_VERSION;
     hello.node = bootstrap_.node;
     hello.name = bootstrap_.name;
-    hello.gpus = gpus_;
-    granted_cores_ = granted_cores(cores_, env::value_of(environment_, "SLURM_JOB_CPUS_PER_NODE"),
-                                   node_of_job());
-    hello.granted_cores = granted_cores_;
-    if (bootstrap_.node == 0) master_port_ = reserve_port();
-    hello.free_port = master_port_.number;
-    const auto tree_port = branch_->listen(interface_.address);
+    const auto machine = job_.describe_machine(hello);
+    if (bootstrap_.node == 0) hello.free_port = ports_.reserve_master();
+    const auto tree_port = branch_.listen(job_.interface().address);
     hello.tree_port = tree_port ? *tree_port : 0;
     hello.in_job_mounts = is_in_job_mounts(bootstrap_.job_id);
     hello.clock = sys::wall_clock();
-    root_->send(hello);
+    root_.send(hello);
     // The root takes no failure from an agent that it does not know yet.
-    if (!gpus) return fail(gpus.error().message);
+    if (!machine) return fail(machine.error().message);
     if (!tree_port) return fail(tree_port.error().message);
     if (auto usable = check_loopback(); !usable) return fail(usable.error().message);
     // The PMIx server starts while other agents still connect.
-    const auto served = pmix_->serve({bootstrap_.name, bootstrap_.node, guarded_.server_directory(),
-                                      guarded_.client_directory(), topology_.get()});
-    if (!served) fail(served.error().message + env::blame_settings(environment_));
+    const auto served = pmix_.serve({bootstrap_.name, bootstrap_.node, guarded_.server_directory(),
+                                     guarded_.client_directory(), job_.topology().get()});
+    if (!served) fail(served.error().message + env::blame_settings(job_.environment()));
 }
 
 // Runs job preparation if the plugin has not done it. No rank of any node starts before preparation
 // is done on all nodes.
 void Agent::prepare() {
-    if (!pmix_->serves() || !choose_interface()) return;  // already reported
-    if (auto written = write_host_file(); !written) return fail(written.error().message);
-    if (job_.preparation.empty() || job_.settings.dry_run != DryRun::no) return on_prepared();
-    if (const auto failure = run_preparation(); failure.code != 0)
-        fail("batchai-prep cannot be started: " + failure.message);
-}
-
-// False: the interface cannot be used, and choose_interface() has reported it.
-bool Agent::choose_interface() {
-    const std::string& asked = job_.settings.interface;
-    if (asked.empty()) return true;
-    interface_ = interface_named(asked);
-    if (!interface_.name.empty()) return true;
-    fail(fmt::format("interface {}: not there, not up, or without an IPv4 address", asked));
-    return false;
-}
-
-// Calls say_prepared() once the parent agent is connected.
-void Agent::on_prepared() {
-    branch_->connect(job_.map, job_.parent_address, job_.parent_port);
-}
-
-void Agent::say_prepared() {
-    Prepared prepared{interface_.address, {}};
-    const int count = job_.map.local_size(bootstrap_.node);
-    while (static_cast<int>(worker_ports_.size()) < count) {
-        const ReservedPort& port = worker_ports_.emplace_back(reserve_port());
-        if (port.number == 0) break;
-        prepared.ports.push_back(port.number);
-    }
-    root_->send(prepared);
-}
-
-// Starts the rendezvous server for this node's ranks; the root keeps the values. False: the error
-// was reported to the root.
-bool Agent::serve_rendezvous() {
-    if (job_.map.local_size(bootstrap_.node) == 0 || job_.map.size() == 1) return true;
-    auto server =
-        gloo::Rendezvous::listen(loop_, [this](std::uint64_t id, const gloo::Request& request) {
-            root_->send(GlooRequest{id, request});
-        });
-    if (!server) {
-        fail(server.error().message);
-        return false;
-    }
-    rendezvous_ = std::move(*server);
-    return true;
-}
-
-// The node's index in the whole job. A restart may leave out nodes, and Slurm's list of CPUs covers
-// the whole job.
-int Agent::node_of_job() const {
-    const auto nodes = slurm::expand_hostlist(env::value_of(environment_, "SLURM_JOB_NODELIST"));
-    const auto found = std::find(nodes.begin(), nodes.end(), bootstrap_.name);
-    return found == nodes.end() ? bootstrap_.node : static_cast<int>(found - nodes.begin());
-}
-
-SpawnFailure Agent::run_preparation() {
+    if (!pmix_.serves()) return;  // already reported
+    if (auto chosen = job_.choose_interface(); !chosen) return fail(chosen.error().message);
+    if (auto written = job_.write_host_file(); !written) return fail(written.error().message);
+    const Launch& job = job_.launch();
+    if (job.preparation.empty() || job.settings.dry_run != DryRun::no) return on_prepared();
     SpawnRequest request;
-    request.argv = job_.preparation;
-    request.environment = inherited();
-    for (const auto& [name, value] : job_.environment) request.environment[name] = value;
-    request.directory = job_.directory;
-    return preparation_.start(loop_, std::move(request), job_.preparation_input);
+    request.argv = job.preparation;
+    request.environment = job_.inherited();
+    for (const auto& [name, value] : job.environment) request.environment[name] = value;
+    request.directory = job.directory;
+    const auto failure = preparation_.start(loop_, std::move(request), job.preparation_input);
+    if (failure.code != 0) fail("batchai-prep cannot be started: " + failure.message);
 }
 
-void Agent::on_child(pid_t pid, int status) {
-    pmix_->reap(pid, status);
-    if (!preparation_.is(pid)) return watch_->reap(pid);  // or left behind by a rank
+void Agent::child_ended(pid_t pid, int status) {
+    pmix_.reap(pid, status);
+    if (!preparation_.is(pid)) return watch_.reap(pid);  // or left behind by a rank
     const auto error = preparation_.end(status, bootstrap_.name);
-    if (ending_ != Ending::no) return ranks_->started_all();
+    if (ending_ != Ending::no) return ranks_.started_all();
     if (error) return fail(*error);
     on_prepared();
 }
 
-void Agent::start_ranks() {
-    place_ranks();
-    if (!serve_rendezvous()) return;
-    if (job_.settings.dry_run != DryRun::no) return tell_plan();
-    if (auto opened = output_.open(job_, bootstrap_.node, of_job(), meeting()); !opened) {
+void Agent::on_prepared() {
+    const Launch& job = job_.launch();
+    branch_.connect(job.map, job.parent_address, job.parent_port);
+}
+
+void Agent::parent_connected() {
+    const int count = static_cast<int>(job_.ranks().size());
+    root_.send(Prepared{job_.interface().address, ports_.reserve_workers(count)});
+}
+
+// Starts the rendezvous server for this node's ranks; the root keeps the values. Returns its port;
+// 0: the ranks need none.
+sys::Result<int> Agent::serve_rendezvous() {
+    if (job_.ranks().empty() || job_.launch().map.size() == 1) return 0;
+    auto server =
+        gloo::Rendezvous::listen(loop_, [this](std::uint64_t id, const gloo::Request& request) {
+            root_.send(GlooRequest{id, request});
+        });
+    if (!server) return server.error();
+    rendezvous_ = std::move(*server);
+    return rendezvous_->port();
+}
+
+void Agent::start_ranks(Go go) {
+    const auto rendezvous_port = serve_rendezvous();
+    if (!rendezvous_port) return fail(rendezvous_port.error().message);
+    job_.make_plan(std::move(go), *rendezvous_port);
+    const Launch& job = job_.launch();
+    if (job.settings.dry_run != DryRun::no) {
+        root_.send(job_.planned());
+        return ranks_.started_all();
+    }
+    if (auto opened = ranks_.output().open(job, bootstrap_.node, job_.of_job(), job_.meeting());
+        !opened) {
         return fail(opened.error().message);
     }
-    const int node = bootstrap_.node;
-    const std::vector<int> ranks = job_.map.ranks_on(node);
-    pmix::JobInfo info{job_.nspace,
-                       job_.map,
-                       job_.programs,
-                       node,
-                       job_.directory,
-                       fmt::format("{}", fmt::join(job_.programs.front().argv, " ")),
-                       {},
-                       as_xml(topology_),
-                       tells_oversubscribed()};
-    for (const std::vector<int>& cpus : cpus_) info.cpusets.push_back(sys::number_list(cpus));
-    if (auto registered = pmix_->register_job(info); !registered) {
+    if (auto registered = pmix_.register_job(); !registered) {
         return fail(registered.error().message);
     }
-    if (!ranks.empty()) {
-        note_commands(ranks);
-        note(cpus_.empty() ? fmt::format("{} ranks on {} of {} cores: not bound", ranks.size(),
-                                         granted_cores_, cores_.size())
-                           : fmt::format("bound to cpus {}", fmt::join(info.cpusets, ", ")));
+    job_.note_start();
+    job_.record(job::Event::Kind::started);
+    ports_.release();
+    for (const int rank : job_.ranks()) {
+        if (auto started = start_rank(rank); !started) return fail(started.error().message);
     }
-    record(job::Event::Kind::started);
-    master_port_.socket.reset();  // rank 0 listens there
-    worker_ports_.clear();
-    if (!start_pmi1()) return;
-    for (const int rank : ranks) {
-        auto request = request_for(rank);
-        if (!request) return fail(request.error().message);
-        const auto pmi1 = offer_pmi1(*request, rank);
-        if (!pmi1) return fail(pmi1.error().message);
-        ranks_->start(rank, *request);
+    const double quiet_after = job.settings.hang_report;
+    watch_.start(std::chrono::milliseconds(static_cast<long>(quiet_after * 1000)));
+    ranks_.started_all();
+}
+
+sys::Result<void> Agent::start_rank(int rank) {
+    SpawnRequest request = job_.request_for(rank);
+    if (job_.launch().role == Role::ranks) {
+        if (auto offered = pmix_.offer_pmix(request, rank); !offered) return offered;
+        watch_.offer(rank, request.environment);
     }
-    const double quiet_after = job_.settings.hang_report;
-    watch_->start(std::chrono::milliseconds(static_cast<long>(quiet_after * 1000)));
-    ranks_->started_all();
-}
-
-void Agent::note_commands(const std::vector<int>& ranks) const {
-    std::map<const Program*, std::vector<int>> by_program;
-    for (const int rank : ranks) {
-        by_program[program_of(job_.programs, rank).program].push_back(rank);
-    }
-    for (const auto& [program, own] : by_program) {
-        note(fmt::format("starting ranks {} of {}: {}", fmt::join(own, ","), job_.map.size(),
-                         fmt::join(program->argv, " ")));
-    }
-}
-
-// An MPI program's last argument is a shell command. It reads the file that job preparation has
-// added to bashrc.
-std::vector<std::string> Agent::command_of(const Program& program) const {
-    std::vector<std::string> argv = program.argv;
-    if (!program.is_mpi) return argv;
-    const std::string temporary = env::value_of(of_job(), "AZ_BATCHAI_JOB_TEMP");
-    if (sys::is_regular_file(temporary + "/" + job::kAddedToBashrc))
-        argv.back() = job::reading_bashrc(argv.back());
-    return argv;
-}
-
-sys::Result<SpawnRequest> Agent::request_for(int rank) {
-    SpawnRequest request;
-    const Program& program = *program_of(job_.programs, rank).program;
-    request.argv = command_of(program);
-    request.directory = program.directory.empty() ? job_.directory : program.directory;
-    request.with_input = rank == 0;
-    if (!cpus_.empty()) request.cpus = cpus_[job_.map.local_rank(rank)];
-    env::Environment users = inherited();
-    request.environment = environment_of(rank, users);
-    if (!program.directory.empty()) request.environment["PWD"] = program.directory;
-    if (job_.role == Role::ranks) {
-        auto pmix = pmix_->environment(rank);
-        if (!pmix) return pmix.error();
-        for (auto& [name, value] : *pmix) request.environment[name] = value;
-        watch_->offer(rank, request.environment);
-    }
-    users.insert(job_.environment.begin(), job_.environment.end());
-    users.insert(program.environment.begin(), program.environment.end());
-    env::note_new_as_ours(request.environment, users);
-    return request;
-}
-
-// The preparation may read this file, and scripts that start MPI themselves do.
-sys::Result<void> Agent::write_host_file() const {
-    const std::string path = env::value_of(of_job(), "AZ_BATCHAI_MPI_HOST_FILE");
-    if (job_.host_file.empty() || path.empty()) return {};
-    return sys::write_file(path, job_.host_file, 0644);
-}
-
-// note() and record() ignore errors: a full disk must not end the job.
-void Agent::note(const std::string& line) const {
-    if (job_.execution_log.empty()) return;
-    (void)job::append_execution_log(job::expand(job_.execution_log, of_job()), line);
-}
-
-void Agent::record(job::Event::Kind kind) const {
-    if (job_.record.empty()) return;
-    (void)job::append_event(job_.record, {kind, sys::wall_clock(), bootstrap_.name, {}, {}});
+    env::note_new_as_ours(request.environment, job_.users(rank));
+    const auto end = pmix_.offer_pmi1(request, rank);  // closed when the rank runs
+    if (!end) return end.error();
+    ranks_.start(rank, request);
+    return {};
 }
 
 }  // namespace batchai::launcher

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// CPU binding without regard to GPUs (locality.hpp has the other kind). Each rank of a node gets an
-// even share of the cores that the agent may use. A rank's cores are neighbours in the machine's
-// topology. Two ranks never share a core.
+// CPU binding, with regard to GPUs (near_cores) or without it (share_cores), and the network
+// devices near a rank's GPUs. A rank's cores are neighbours in the machine's topology. Two ranks
+// never share a core. A core or device is nearest to a GPU if it shares the smallest object of
+// hwloc's topology with the GPU.
 #pragma once
 
 #include <algorithm>
@@ -29,8 +30,22 @@ std::string as_xml(const Topology&);
 // The cores that have a CPU this process may run on, in topology order.
 std::vector<Core> allowed_cores(const Topology&);
 
-// The CPUs of each rank; empty when there are more ranks than cores: then no rank is bound.
+// An even share of the cores for each rank: its CPUs. Empty when there are more ranks than cores:
+// then no rank is bound.
 std::vector<std::vector<int>> share_cores(const std::vector<Core>& cores, int ranks);
+
+// PCI addresses of each rank's GPUs.
+using GpusOfRanks = std::vector<std::vector<std::string>>;
+
+// The CPUs of each rank. Each core goes to the rank whose GPUs are nearest to it. Ranks that are
+// equally near share those cores evenly. A core that is near to no GPU goes to no rank. Empty if a
+// rank would get no core, for instance if hwloc does not know where the GPUs are.
+std::vector<std::vector<int>> near_cores(const Topology& topology, const std::vector<Core>& cores,
+                                         const GpusOfRanks& ranks);
+
+// The RDMA devices nearest to each rank's GPUs, "mlx5_0:1,mlx5_1:1". Empty if all devices are
+// equally near for all ranks.
+std::vector<std::string> near_networks(const Topology& topology, const GpusOfRanks& ranks);
 
 // How many of the cores the job may use on its node-th node: all, or as many as Slurm has granted
 // (cpus_per_node: SLURM_JOB_CPUS_PER_NODE, "4(x2),8") if it does not confine jobs to them.

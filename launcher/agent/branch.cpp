@@ -5,11 +5,12 @@
 
 namespace batchai::launcher {
 
-Branch::Branch(Loop& loop, const Bootstrap& bootstrap, const TlsKey& key, Callbacks callbacks)
+Branch::Branch(Loop& loop, const Bootstrap& bootstrap, TlsKey key, Channel& root, Events& events)
     : loop_(loop),
       bootstrap_(bootstrap),
-      key_(key),
-      callbacks_(std::move(callbacks)),
+      key_(std::move(key)),
+      root_(root),
+      events_(events),
       fences_(bootstrap.tree, bootstrap.node) {}
 
 // ---- connections --------------------------------------------------------------------------------
@@ -63,21 +64,24 @@ void Branch::on_hello(Child& child, Reader& reader) {
 
 void Branch::connect(const RankMap& map, const std::string& address, int port) {
     map_ = map;
-    if (address.empty()) return callbacks_.on_connected();
+    if (address.empty()) return events_.parent_connected();
     const std::string parent = map_.nodes[bootstrap_.tree.parent(bootstrap_.node)];
     auto link = connect_to({{address, port}}, key_);
     if (!link)
-        return callbacks_.fail("cannot reach the agent on " + parent + ": " + link.error().message);
+        return events_.branch_broken("cannot reach the agent on " + parent + ": " +
+                                     link.error().message);
     parent_ = std::make_unique<Channel>(
         loop_, std::move(*link),
-        Channel::Callbacks{
-            [this](Kind kind, Reader& reader) {
-                FenceDone piece;
-                if (kind == Kind::fence_done && decode(reader, piece)) on_done(std::move(piece));
-            },
-            [this, parent] { callbacks_.fail("the connection to " + parent + " has ended"); }});
+        Channel::Callbacks{[this](Kind kind, Reader& reader) {
+                               FenceDone piece;
+                               if (kind == Kind::fence_done && decode(reader, piece))
+                                   on_done(std::move(piece));
+                           },
+                           [this, parent] {
+                               events_.branch_broken("the connection to " + parent + " has ended");
+                           }});
     parent_->send(TreeHello{bootstrap_.node});
-    callbacks_.on_connected();
+    events_.parent_connected();
 }
 
 // ---- fences -------------------------------------------------------------------------------------
@@ -97,19 +101,20 @@ bool Branch::has_given(const FenceId& id) const {
     return found != given_.end() && found->second > id.number;
 }
 
+template <class Message>
+void Branch::pass_on(const Message& message) {
+    (parent_ ? *parent_ : root_).send(message);
+}
+
 void Branch::add(int from, Fence contribution) {
     const auto whole = fences_.add(from, std::move(contribution), map_);
     if (whole) pass_on(*whole);
 }
 
-void Branch::pass_on(const Fence& whole) {
-    parent_ ? parent_->send(whole) : callbacks_.to_root(whole);
-}
-
 // A channel keeps order: the parent sees the rank leave after this node's earlier contributions.
 void Branch::leave(Left left) {
     for (const Fence& whole : fences_.leave(left.rank, map_)) pass_on(whole);
-    parent_ ? parent_->send(left) : callbacks_.left_to_root(left);
+    pass_on(left);
 }
 
 void Branch::on_done(FenceDone piece) {
@@ -125,7 +130,7 @@ void Branch::on_done(FenceDone piece) {
     incoming_ += piece.data;
     if (!piece.last) return;
     piece.data = std::exchange(incoming_, {});
-    callbacks_.on_done(std::move(piece));
+    events_.fence_done(std::move(piece));
 }
 
 }  // namespace batchai::launcher

@@ -8,13 +8,13 @@
 // ends while the agent lives on.
 #pragma once
 
-#include <functional>
 #include <map>
 #include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "launcher/agent/events.hpp"
 #include "launcher/common/bootstrap.hpp"
 #include "launcher/common/channel.hpp"
 #include "launcher/common/door.hpp"
@@ -24,15 +24,8 @@ namespace batchai::launcher {
 
 class Branch {
   public:
-    struct Callbacks {
-        std::function<void(const Fence&)> to_root;     // if the parent is the root
-        std::function<void(Left)> left_to_root;        // if the parent is the root
-        std::function<void()> on_connected;            // the parent is connected
-        std::function<void(FenceDone)> on_done;        // with the complete result
-        std::function<void(const std::string&)> fail;  // the reason why fences fail
-    };
-    // bootstrap and key must outlive this object.
-    Branch(Loop& loop, const Bootstrap& bootstrap, const TlsKey& key, Callbacks callbacks);
+    // bootstrap, root and events must outlive this object.
+    Branch(Loop& loop, const Bootstrap& bootstrap, TlsKey key, Channel& root, Events& events);
 
     // Listens for its children at this address of the node. Returns the port; 0: it has no
     // children.
@@ -57,12 +50,14 @@ class Branch {
     void admit(Link link);
     void on_hello(Child& child, Reader& reader);
     void add(int from, Fence contribution);
-    void pass_on(const Fence& whole);
+    template <class Message>
+    void pass_on(const Message& message);
 
     Loop& loop_;
     const Bootstrap& bootstrap_;
-    const TlsKey& key_;
-    Callbacks callbacks_;
+    const TlsKey key_;
+    Channel& root_;
+    Events& events_;
     RankMap map_;
     std::unique_ptr<Door> door_;  // null once all children are connected
     std::vector<std::unique_ptr<Child>> children_;

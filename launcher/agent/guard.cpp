@@ -22,6 +22,8 @@
 namespace batchai::launcher {
 namespace {
 
+constexpr std::chrono::milliseconds kSameSignal{100};
+
 [[noreturn]] void give_up(const std::string& message) {
     say(message);
     std::_Exit(kOwnFailure);
@@ -45,6 +47,14 @@ void Guarded::remove(bool orderly) const {
     if (!orderly && !job_directory.empty()) remove_scratch(job_directory);
 }
 
+bool Guarded::is_second_copy(int signal) {
+    const auto now = std::chrono::steady_clock::now();
+    if (signal == last_signal_ && now - last_signal_time_ < kSameSignal) return true;
+    last_signal_ = signal;
+    last_signal_time_ = now;
+    return false;
+}
+
 Guarded start_guard(const std::string& node, const std::string& job_directory) {
     block_signals(handled_signals());  // after this, a signal must not skip the cleanup
     std::signal(SIGPIPE, SIG_IGN);
@@ -52,7 +62,7 @@ Guarded start_guard(const std::string& node, const std::string& job_directory) {
     sweep_scratch();
     auto scratch = Scratch::make();
     if (!scratch) give_up(scratch.error().message);
-    Guarded guarded{std::move(*scratch), job_directory, ::getpid()};
+    Guarded guarded(std::move(*scratch), job_directory);
     ::mkdir(guarded.server_directory().c_str(), 0700);
     ::mkdir(guarded.client_directory().c_str(), 0700);
     ::prctl(PR_SET_CHILD_SUBREAPER, 1);

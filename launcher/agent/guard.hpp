@@ -8,16 +8,21 @@
 
 #include <unistd.h>
 
+#include <chrono>
 #include <string>
 
 #include "launcher/common/scratch.hpp"
 
 namespace batchai::launcher {
 
-struct Guarded {
+class Guarded {
+  public:
+    Guarded(Scratch own, std::string of_job)
+        : scratch(std::move(own)), job_directory(std::move(of_job)) {}
+
     Scratch scratch;
     std::string job_directory;  // from the root; may be empty
-    pid_t guard = -1;
+    pid_t guard = ::getpid();
 
     std::string server_directory() const { return scratch.directory + "/s"; }
     std::string client_directory() const { return scratch.directory + "/c"; }
@@ -29,6 +34,13 @@ struct Guarded {
     // directory.
     void remove(bool orderly) const;
     bool has_guard() const { return ::getppid() == guard; }
+    // Whether the agent has got the same signal just before: if Slurm signals both the guard and
+    // the agent, the agent gets the signal twice.
+    bool is_second_copy(int signal);
+
+  private:
+    int last_signal_ = 0;
+    std::chrono::steady_clock::time_point last_signal_time_;
 };
 
 // Forks and returns in the child, which becomes the node's agent. The parent waits for the agent

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "launcher/agent/main.hpp"
-
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <pwd.h>
 #include <unistd.h>
 
@@ -12,8 +11,11 @@
 #include "launcher/agent/agent.hpp"
 #include "launcher/agent/guard.hpp"
 #include "launcher/common/bootstrap.hpp"
+#include "launcher/common/door.hpp"
 #include "launcher/common/exit_code.hpp"
+#include "launcher/common/say.hpp"
 #include "launcher/common/tls.hpp"
+#include "sys/tcp_owner.hpp"
 
 namespace batchai::launcher {
 namespace {
@@ -60,9 +62,28 @@ int agent_main() {
     give_home();
     Guarded guarded = start_guard(
         bootstrap->name, bootstrap->node == 0 ? bootstrap->owned_directory : std::string());
-    Agent agent(std::move(*bootstrap), std::move(guarded));
-    std::_Exit(
-        agent.run());  // not destroyed: the PMIx library's thread still runs (pmix/server.hpp)
+    auto key = TlsKey::make(bootstrap->key);
+    if (!key) {
+        say(bootstrap->name + ": " + key.error().message);
+        return kOwnFailure;
+    }
+    auto link = connect_to(bootstrap->endpoints, *key);
+    if (!link) {
+        say(
+            fmt::format("{}: cannot reach batchai-launch: {}. With --interface, name a network "
+                        "that all nodes reach.",
+                        bootstrap->name, link.error().message));
+        return kOwnFailure;
+    }
+    // Without tcp_owner() the PMIx and Gloo servers would refuse the ranks.
+    std::string trouble;
+    if (const auto told = sys::tcp_owner(link->socket.get(), sys::End::own); !told) {
+        trouble = told.error().in("cannot tell which user holds a TCP connection").message +
+                  ". Load the kernel module tcp_diag";
+    }
+    Agent agent(std::move(*bootstrap), std::move(guarded), std::move(*key), std::move(*link));
+    // Not destroyed: the PMIx library's thread still runs (pmix/server.hpp).
+    std::_Exit(agent.run(trouble));
 }
 
 }  // namespace batchai::launcher

@@ -10,22 +10,15 @@
 #include "launcher/common/exit_code.hpp"
 #include "launcher/common/fence_table.hpp"
 #include "launcher/common/processes.hpp"
-#include "launcher/pmix/dmodex.hpp"
-#include "launcher/pmix/event.hpp"
-#include "launcher/pmix/guarded_accept.hpp"
-#include "launcher/pmix/publish.hpp"
 #include "sys/clock.hpp"
 #include "sys/paths.hpp"
 
 namespace batchai::launcher {
 
+// ---- servers and their ranks --------------------------------------------------------------------
+
 PmixHost::PmixHost(Loop& loop, Node node)
-    : node_(std::move(node)),
-      box_(loop),
-      stand_ins_(
-          loop, {[this] { return any_joined(); }, [this](int rank) { return start_stand_in(rank); },
-                 [](pid_t pid) { ::kill(pid, SIGKILL); }, pmix::unheard_connections,
-                 [this](int rank) { server_->forget(rank); }}) {}
+    : loop_(loop), node_(node), box_(loop), stand_ins_(loop, *this), last_words_(loop, *this) {}
 
 sys::Result<void> PmixHost::serve(const pmix::ServerOptions& options) {
     auto server = pmix::Server::start(options, box_, *this);
@@ -34,11 +27,51 @@ sys::Result<void> PmixHost::serve(const pmix::ServerOptions& options) {
     return {};
 }
 
+sys::Result<void> PmixHost::register_job() {
+    if (auto registered = server_->register_job(node_.job.pmix_info()); !registered) {
+        return registered;
+    }
+    const Launch& job = node_.job.launch();
+    if (job.map.size() == 1) {
+        auto solo = pmi1::SoloServer::listen(loop_, *this, job.nspace);
+        if (!solo) return solo.error();
+        solo_pmi1_ = std::move(*solo);
+        return {};
+    }
+    pmi1::Host& self = *this;
+    pmi1_ = std::make_unique<pmi1::Server>(
+        loop_, self, pmi1::Job{job.nspace, job.map.size(), process_mapping(job.map)});
+    return {};
+}
+
+sys::Result<void> PmixHost::offer_pmix(SpawnRequest& request, int rank) const {
+    auto pmix = server_->environment(rank);
+    if (!pmix) return pmix.error();
+    for (auto& [name, value] : *pmix) request.environment[name] = value;
+    return {};
+}
+
+sys::Result<sys::UniqueFd> PmixHost::offer_pmi1(SpawnRequest& request, int rank) {
+    if (node_.job.launch().role == Role::script) return sys::UniqueFd();
+    if (solo_pmi1_) {
+        request.environment["PMI_PORT"] = solo_pmi1_->address();
+        request.environment["PMI_ID"] = "0";
+        return sys::UniqueFd();
+    }
+    auto end = pmi1_->connect(rank);
+    if (!end) return end;
+    request.inherited = end->get();
+    request.environment["PMI_FD"] = std::to_string(end->get());
+    return end;
+}
+
+// ---- requests of ranks --------------------------------------------------------------------------
+
 // The library counts the connected ranks. It reports the same status for a rank that has left PMIx,
 // which a fence does not need, and for a rank that has died.
 void PmixHost::fence(Fence contribution, pmix::WhenJoined answer) {
     bool absent = false, left = false;
-    for (const int rank : node_.job.map.ranks_on(node_.bootstrap.node)) {
+    for (const int rank : node_.job.ranks()) {
         if (!is_member(contribution.id.procs, rank)) continue;
         const auto state = states_.find(rank);
         const bool has_left = state != states_.end() && state->second == RankEnd::Pmix::left;
@@ -54,6 +87,7 @@ void PmixHost::fence(Fence contribution, pmix::WhenJoined answer) {
 }
 
 void PmixHost::on_fence_done(FenceDone done) {
+    if (done.id.purpose == kPmi1) return pmi1_->on_fence_done(done);
     const auto waiting = fences_.find(done.id);
     if (waiting == fences_.end()) return;  // no rank of this node takes part
     const pmix::WhenJoined answer = std::move(waiting->second);
@@ -62,7 +96,7 @@ void PmixHost::on_fence_done(FenceDone done) {
 }
 
 void PmixHost::modex(std::uint32_t rank, pmix::ModexAnswer answer) {
-    if (rank >= static_cast<std::uint32_t>(node_.job.map.size())) {
+    if (rank >= static_cast<std::uint32_t>(node_.job.launch().map.size())) {
         return pmix::complete(answer, PMIX_ERR_NOT_FOUND, {});
     }
     const std::uint64_t id = next_id_++;
@@ -82,11 +116,10 @@ void PmixHost::on_modex_request(ModexRequest request) {
         return send_modex_reply(request, PMIX_ERR_NOT_FOUND, {});
     }
     asked_[{request.origin, request.id}] = request.rank;
-    pmix::request_modex(box_, server_->nspace(), request.rank,
-                        [this, request](pmix_status_t status, std::string data) {
-                            if (asked_.erase({request.origin, request.id}) == 0) return;
-                            send_modex_reply(request, status, std::move(data));
-                        });
+    server_->request_modex(request.rank, [this, request](pmix_status_t status, std::string data) {
+        if (asked_.erase({request.origin, request.id}) == 0) return;
+        send_modex_reply(request, status, std::move(data));
+    });
 }
 
 void PmixHost::send_modex_reply(const ModexRequest& request, int status, std::string data) {
@@ -129,16 +162,12 @@ void PmixHost::on_store_reply(const StoreReply& reply) {
         pmix::complete(found->second, reply.status);
         stores_.erase(found);
     } else if (const auto asked = lookups_.find(reply.id); asked != lookups_.end()) {
-        pmix::complete(asked->second, node_.job.nspace, reply.status, reply.items);
+        pmix::complete(asked->second, node_.job.launch().nspace, reply.status, reply.items);
         lookups_.erase(asked);
     }
 }
 
-void PmixHost::aborted(std::uint32_t rank, int code, std::string message) {
-    report_abort(static_cast<int>(rank), code, std::move(message));
-}
-
-void PmixHost::report_abort(int rank, int code, std::string message) {
+void PmixHost::aborted(int rank, int code, std::string message) {
     RankEnd end;
     end.rank = rank;
     end.how = RankEnd::How::aborted;
@@ -148,12 +177,8 @@ void PmixHost::report_abort(int rank, int code, std::string message) {
     node_.root.send(end);
 }
 
-void PmixHost::spawn_refused(std::uint32_t rank) {
-    refuse_spawn(static_cast<int>(rank));
-}
-
-void PmixHost::refuse_spawn(int rank) {
-    node_.fail(
+void PmixHost::spawn_refused(int rank) {
+    node_.events.fail(
         AgentError{fmt::format("batchai-launch: rank {} on {} asked for new processes "
                                "(MPI_Comm_spawn), which batchai-launch does not start. Start all "
                                "ranks at once, with -n",
@@ -161,11 +186,11 @@ void PmixHost::refuse_spawn(int rank) {
                    kOwnFailure, false});
 }
 
-void PmixHost::connected(std::uint32_t rank) {
-    if (stand_ins_.stands_for(static_cast<int>(rank))) return;
-    clients_.insert(static_cast<int>(rank));
-    joined(static_cast<int>(rank));
-    refuse_second_process(static_cast<int>(rank));
+void PmixHost::connected(int rank) {
+    if (stand_ins_.stands_for(rank)) return;
+    clients_.insert(rank);
+    joined(rank);
+    refuse_second_process(rank);
 }
 
 // The PMIx library counts all processes of a rank as one. So two live processes would be paired
@@ -173,7 +198,7 @@ void PmixHost::connected(std::uint32_t rank) {
 // here. One process may have several connections, because two of its libraries may have a libpmix
 // each. Programs of a job's only rank may run side by side, as with PMI-1.
 void PmixHost::refuse_second_process(int rank) {
-    if (node_.job.map.size() == 1) return;
+    if (node_.job.launch().map.size() == 1) return;
     const auto connections = pmix::connections_of(static_cast<std::uint32_t>(rank));
     if (connections.size() < 2) return;
     std::set<pid_t> processes;
@@ -181,7 +206,7 @@ void PmixHost::refuse_second_process(int rank) {
         if (opener > 0 && !is_ending(opener)) processes.insert(opener);
     }
     if (processes.size() < 2) return;
-    node_.fail(AgentError{
+    node_.events.fail(AgentError{
         fmt::format(
             "batchai-launch: rank {} on {} has several processes ({}): a rank is one process "
             "at a time. Start as many ranks as processes (-n, --ranks-per-node), or run "
@@ -190,27 +215,27 @@ void PmixHost::refuse_second_process(int rank) {
         kOwnFailure, false});
 }
 
-void PmixHost::finalized(std::uint32_t rank) {
-    left(static_cast<int>(rank));
-}
-
 // The PMIx library does not notice that a member has ended, and would wait for it for ever.
 void PmixHost::group_asked(const std::string& name, const std::vector<std::uint32_t>& ranks) {
-    const int missing = groups_.asked(name, ranks, node_.job.map.ranks_on(node_.bootstrap.node));
+    const int missing = groups_.asked(name, ranks, node_.job.ranks());
     if (missing >= 0) node_.root.send(MissingRank{missing});
 }
+
+// ---- ranks that have ended ----------------------------------------------------------------------
 
 pid_t PmixHost::start_stand_in(int rank) {
     if (groups_.any_needs(rank)) node_.root.send(MissingRank{rank});
     SpawnRequest request;
     request.argv = {sys::own_executable(), "--stand-in"};
-    request.environment = node_.environment;
-    auto pmix = server_->environment(rank);
-    if (!pmix) return 0;
-    for (auto& [name, value] : *pmix) request.environment[name] = value;
+    request.environment = node_.job.environment();
+    if (!offer_pmix(request, rank)) return 0;
     request.directory = "/";
     Spawned spawned;
     return spawn(request, spawned).code == 0 ? spawned.pid : 0;
+}
+
+void PmixHost::kill_stand_in(pid_t pid) {
+    ::kill(pid, SIGKILL);
 }
 
 std::optional<RankEnd::Pmix> PmixHost::state(int rank) const {
@@ -219,14 +244,15 @@ std::optional<RankEnd::Pmix> PmixHost::state(int rank) const {
     return found->second;
 }
 
-void PmixHost::judge(RankEnd& end) {
+void PmixHost::judge(RankEnd end) {
+    if (pmi1_) pmi1_->hear_out(end.rank);
     fail_modex_of(end.rank);
-    const auto reached = state(end.rank);
-    if (!reached) return;
-    end.pmix = *reached;
-    if (end.pmix == RankEnd::Pmix::joined) {  // it can no longer leave PMIx
-        set_state(end.rank, RankEnd::Pmix::never_joined);
+    if (const auto reached = state(end.rank)) {
+        end.pmix = *reached;
+        // It can no longer leave PMIx.
+        if (*reached == RankEnd::Pmix::joined) set_state(end.rank, RankEnd::Pmix::never_joined);
     }
+    node_.events.rank_judged(std::move(end));
 }
 
 void PmixHost::release_waiting_for(const RankEnd& end, bool job_ends) {
@@ -237,6 +263,7 @@ void PmixHost::release_waiting_for(const RankEnd& end, bool job_ends) {
     } else if (groups_.any_needs(end.rank)) {
         node_.root.send(MissingRank{end.rank});
     }
+    if (pmi1_) pmi1_->forget(end.rank);
 }
 
 bool PmixHost::any_joined() const {
@@ -250,16 +277,8 @@ void PmixHost::set_state(int rank, RankEnd::Pmix state) {
     if (any_joined() != before) node_.root.send(Joined{!before});
 }
 
-void PmixHost::notify(Notification event) {
-    node_.root.send(event);
-}
-
-void PmixHost::log(std::uint32_t rank, Stream stream, std::string text) {
-    node_.ranks.log(static_cast<int>(rank), stream, std::move(text));
-}
-
-void PmixHost::signal(Signal signal) {
-    node_.root.send(signal);
+void PmixHost::log(int rank, Stream stream, std::string text) {
+    node_.ranks.log(rank, stream, std::move(text));
 }
 
 void PmixHost::receive(Kind kind, Reader& reader) {
@@ -280,8 +299,7 @@ void PmixHost::receive(Kind kind, Reader& reader) {
         case Kind::modex_reply:
             return take(ModexReply{}, [this](auto reply) { on_modex_reply(std::move(reply)); });
         case Kind::notification:
-            return take(Notification{},
-                        [this](const auto& event) { pmix::deliver(node_.job.nspace, event); });
+            return take(Notification{}, [this](const auto& event) { server_->deliver(event); });
         case Kind::store_reply:
             return take(StoreReply{}, [this](const auto& reply) { on_store_reply(reply); });
         default:

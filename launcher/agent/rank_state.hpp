@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The current state of a process, from the kernel (proc(5)), for a report of a stalled job. Reading
-// it neither stops the process nor blocks.
+// What the kernel says about ranks: the current state of a process (proc(5)), for a report of a
+// stalled job, and kills for lack of memory. Reading it neither stops a process nor blocks.
 #pragma once
 
 #include <sys/types.h>
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -21,5 +22,24 @@ char process_letter(pid_t pid);
 // Like process_state(pid), from the texts of /proc/PID/stat and /proc/PID/wchan. ticks: clock ticks
 // per second.
 std::string process_state(std::string_view stat, std::string_view wchan, long ticks);
+
+// The file with the kernel's counter, found from the text of /proc/self/cgroup; empty: none.
+std::string memory_kills_file(std::string_view cgroups);
+
+// Counts the processes that the kernel has killed for lack of memory in this process's control
+// group, which the ranks share. Source: the kernel's admin-guide/cgroup-v2 (memory.events,
+// "oom_kill") and cgroup-v1/memory (memory.oom_control, "oom_kill").
+class MemoryKills {
+  public:
+    MemoryKills();
+    // Whether the kernel has killed a process since the last call, or since the constructor.
+    bool any_new();
+
+  private:
+    std::uint64_t count() const;
+
+    std::string file_;
+    std::uint64_t known_ = 0;
+};
 
 }  // namespace batchai::launcher

@@ -17,9 +17,11 @@ namespace batchai::launcher {
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
-Ranks::Ranks(Loop& loop, Callbacks callbacks)
+Ranks::Ranks(Loop& loop, Channel& root, std::string node, Events& events)
     : loop_(loop),
-      callbacks_(std::move(callbacks)),
+      root_(root),
+      events_(events),
+      output_(loop, root, std::move(node), *this),
       grace_(loop,
              [this] {
                  kill_all();
@@ -49,15 +51,15 @@ void Ranks::start(int number, const SpawnRequest& request) {
         end.code = failure.code;
         end.time = sys::wall_clock();
         end.message = failure.message;
-        callbacks_.on_end(std::move(end));
+        events_.rank_ended(std::move(end));
         return;
     }
     rank.pid = rank.group = spawned.pid;
     attach(number, rank.output, Stream::out, std::move(spawned.output));
     attach(number, rank.error, Stream::err, std::move(spawned.error));
     if (spawned.input) {
-        input_ =
-            std::make_unique<InputPipe>(loop_, std::move(spawned.input), callbacks_.on_input_taken);
+        input_ = std::make_unique<InputPipe>(loop_, std::move(spawned.input),
+                                             [this] { root_.send(InputTaken{}); });
     }
 }
 
@@ -141,7 +143,7 @@ void Ranks::pass(int number, Stream stream, std::string text) {
     Rank& rank = ranks_.at(number);
     rank.wrote = steady_clock::now();
     rank.library.add(text);
-    callbacks_.on_output(number, stream, std::move(text));
+    output_.write(number, stream, std::move(text));
 }
 
 void Ranks::log(int rank, Stream stream, std::string text) {
@@ -158,7 +160,7 @@ void Ranks::reap() {
             return entry.second.pid == pid;
         });
         if (found == ranks_.end()) {
-            callbacks_.on_other(pid, status);
+            events_.child_ended(pid, status);
         } else {
             ended(found->first, found->second, status);
         }
@@ -188,7 +190,7 @@ void Ranks::ended(int number, Rank& rank, int status) {
     }
     end.tail = rank.tail.lines();
     end.library_errors = rank.library.lines();
-    callbacks_.on_end(std::move(end));
+    events_.rank_ended(std::move(end));
 }
 
 bool Ranks::running(int rank) const {
@@ -284,7 +286,7 @@ void Ranks::check_done() {
     grace_.stop();
     linger_.stop();
     input_.reset();
-    callbacks_.on_done();
+    events_.ranks_done();
 }
 
 }  // namespace batchai::launcher

@@ -1,36 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Ranks: the processes of one node. It starts them, reads their output, notices their ends, and
-// ends them. Call reap() after SIGCHLD. Ranks calls on_done once: when all ranks and all processes
-// that they started have ended, and all output was passed on.
+// ends them. Call reap() after SIGCHLD. It reports ranks_done() once: when all ranks and all
+// processes that they started have ended, and all output was passed on.
 #pragma once
 
 #include <chrono>
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <memory>
 #include <string>
 
+#include "launcher/agent/events.hpp"
 #include "launcher/agent/input.hpp"
-#include "launcher/agent/memory_kills.hpp"
 #include "launcher/agent/output.hpp"
+#include "launcher/agent/rank_output.hpp"
+#include "launcher/agent/rank_state.hpp"
 #include "launcher/agent/spawn.hpp"
+#include "launcher/common/channel.hpp"
 #include "launcher/common/event_loop.hpp"
 #include "launcher/common/message.hpp"
 
 namespace batchai::launcher {
 
-class Ranks {
+class Ranks : private RankOutput::Host {
   public:
-    struct Callbacks {
-        std::function<void(int rank, Stream, std::string)> on_output;
-        std::function<void(RankEnd)> on_end;
-        std::function<void()> on_input_taken;
-        std::function<void(pid_t, int status)> on_other;  // a child that is not a rank has ended
-        std::function<void()> on_done;
-    };
-    Ranks(Loop& loop, Callbacks callbacks);
+    // node: the name of this node.
+    Ranks(Loop& loop, Channel& root, std::string node, Events& events);
+
+    // Where the ranks' output goes.
+    RankOutput& output() { return output_; }
 
     // A rank that cannot be started ends at once; its end has the reason.
     void start(int rank, const SpawnRequest& request);
@@ -44,7 +43,6 @@ class Ranks {
     // Sends the signal now and SIGKILL after the grace period. A second call sends SIGKILL at once.
     void end(int signal, std::chrono::milliseconds grace);
     void input(std::string bytes);
-    void hold_output(bool hold);
     // Whether the rank has started and still runs.
     bool running(int rank) const;
     // 0: the rank does not run.
@@ -82,6 +80,9 @@ class Ranks {
     static constexpr std::size_t kBlock = 64 << 10, kPending = 16 << 20, kPiece = 1 << 20;
     static constexpr std::size_t kStdioBlock = 4096;  // what stdio writes to a pipe at a time
 
+    void hold_output(bool hold) override;
+    void output_idle() override { events_.output_idle(); }
+
     void attach(int number, Source& source, Stream stream, sys::UniqueFd fd);
     // Reads the available bytes; false at the end of the stream.
     bool read(int number, Source& source, Stream stream, int fd, bool all);
@@ -97,7 +98,9 @@ class Ranks {
     void check_done();
 
     Loop& loop_;
-    Callbacks callbacks_;
+    Channel& root_;
+    Events& events_;
+    RankOutput output_;
     std::map<int, Rank> ranks_;
     std::unique_ptr<InputPipe> input_;
     MemoryKills memory_kills_;

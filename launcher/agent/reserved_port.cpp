@@ -23,7 +23,18 @@ sys::UniqueFd bind_port(int port) {
 
 }  // namespace
 
-ReservedPort reserve_port() {
+std::vector<int> PortsOfRanks::reserve_workers(int count) {
+    std::vector<int> numbers;
+    while (static_cast<int>(numbers.size()) < count) {
+        const int number = reserve();
+        if (number == 0) break;
+        numbers.push_back(number);
+    }
+    return numbers;
+}
+
+// 0: no port was found.
+int PortsOfRanks::reserve() {
     int low = 32768;
     std::ifstream("/proc/sys/net/ipv4/ip_local_port_range") >> low;
     const int first = low > 12'000 ? 10'000 : 1'024, last = low > 12'000 ? low - 1 : 9'999;
@@ -31,9 +42,12 @@ ReservedPort reserve_port() {
     std::uniform_int_distribution<int> pick(first, last);
     for (int tries = 0; tries < 50; ++tries) {
         const int port = pick(random);
-        if (sys::UniqueFd socket = bind_port(port)) return {port, std::move(socket)};
+        if (sys::UniqueFd socket = bind_port(port)) {
+            sockets_.push_back(std::move(socket));
+            return port;
+        }
     }
-    return {};
+    return 0;
 }
 
 }  // namespace batchai::launcher

@@ -52,18 +52,18 @@ void Server::obey(int number, Rank& rank, std::string_view line) {
         case Reaction::Event::none:
             return;
         case Reaction::Event::joined:
-            return callbacks_.on_joined(number);
+            return host_.joined(number);
         case Reaction::Event::left:
-            return callbacks_.on_left(number);
+            return host_.finalized(number);
         case Reaction::Event::barrier:
             return check_barrier();
         case Reaction::Event::spawn:
-            return callbacks_.on_spawn_refused(number);
+            return host_.spawn_refused(number);
         case Reaction::Event::aborted:  // the rank waits for its end, and rejects other answers
-            return callbacks_.on_aborted(number, reaction.code, {});
+            return host_.aborted(number, reaction.code, {});
         case Reaction::Event::broken:  // otherwise the others would wait without a known cause
             rank.poll.reset();
-            return callbacks_.on_aborted(number, 1, "broke the protocol of PMI-1: " + reaction.why);
+            return host_.aborted(number, 1, "broke the protocol of PMI-1: " + reaction.why);
     }
 }
 
@@ -94,7 +94,7 @@ void Server::check_barrier() {
         (rank.session.in_barrier() ? arrived : absent) = true;
     }
     if (!arrived || std::exchange(fence_under_way_, true)) return;
-    callbacks_.on_barrier({{kPmi1, {kAllRanks}}, absent ? -1 : 0, {}, store_.take_new()});
+    host_.barrier({{kPmi1, {kAllRanks}}, absent ? -1 : 0, {}, store_.take_new()});
 }
 
 void Server::on_fence_done(const FenceDone& done) {
@@ -104,6 +104,31 @@ void Server::on_fence_done(const FenceDone& done) {
         if (!rank.session.in_barrier()) continue;
         send(rank, rank.session.end_barrier(done.status == 0));
     }
+}
+
+// ---- SoloServer ---------------------------------------------------------------------------------
+
+sys::Result<std::unique_ptr<SoloServer>> SoloServer::listen(Loop& loop, Host& host,
+                                                            std::string name) {
+    std::unique_ptr<SoloServer> self(new SoloServer(loop, host, std::move(name)));
+    auto port = OwnPort::listen(loop, "PMI-1", [server = self.get()](sys::UniqueFd connection) {
+        server->serve(std::move(connection));
+    });
+    if (!port) return port.error();
+    self->port_ = std::move(*port);
+    return self;
+}
+
+void SoloServer::serve(sys::UniqueFd connection) {
+    std::erase_if(programs_, [](const Program& program) { return !program.server.connected(); });
+    if (programs_.size() < kMostPrograms) {
+        programs_.emplace_back(*this, std::move(connection));
+    }
+}
+
+SoloServer::Program::Program(SoloServer& owner, sys::UniqueFd connection)
+    : host(owner.host_), server(owner.loop_, *this, {owner.name_, 1, "(vector,(0,1,1))"}) {
+    server.adopt(0, std::move(connection));
 }
 
 }  // namespace batchai::launcher::pmi1

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "launcher/pmix/group_guard.hpp"
-
 #include <arpa/inet.h>
 #include <pmix.h>
 
@@ -12,14 +10,30 @@
 #include <string>
 #include <vector>
 
-#include "launcher/pmix/pack.hpp"
 #include "launcher/pmix/upcalls.hpp"
+#include "launcher/pmix/workarounds.hpp"
 
 namespace batchai::launcher::pmix {
 namespace {
 
-// A client's commands, with the numbers of the library's pmix_globals.h.
-constexpr std::uint8_t kGroupConstruct = 24, kGroupDestruct = 28, kUnknown = 0xff;
+constexpr std::uint8_t kUnknown = 0xff;
+
+// A client's commands; kUnknown: the library does not name them.
+struct Commands {
+    std::uint8_t construct = kUnknown, destruct = kUnknown;
+};
+Commands& commands() {
+    static Commands found;
+    return found;
+}
+
+std::string name_of(std::uint8_t command) {
+    char* text = nullptr;
+    if (PMIx_Data_print(&text, nullptr, &command, PMIX_COMMAND) != PMIX_SUCCESS) return {};
+    const std::string name = text == nullptr ? "" : text;
+    std::free(text);
+    return name;
+}
 
 bool is_array_of_infos(const pmix_value_t& value) {
     return value.type == PMIX_DATA_ARRAY && value.data.darray != nullptr &&
@@ -100,10 +114,11 @@ void guard(char* body, std::size_t size) {
     std::uint8_t command = 0;
     Buffer start(std::string(body, std::min(size, kEnough)));
     if (!start.unpack(&command, 1, PMIX_COMMAND)) return;
-    if (command != kGroupConstruct && command != kGroupDestruct) return;
+    const Commands& groups = commands();
+    if (command == kUnknown || (command != groups.construct && command != groups.destruct)) return;
     const std::size_t place = start.taken() - 1;
     Buffer rest(std::string(body + start.taken(), size - start.taken()));
-    auto request = read_request(rest, command == kGroupConstruct);
+    auto request = read_request(rest, command == groups.construct);
     if (!request) return;
     if (!request->is_safe()) {
         body[place] = static_cast<char>(kUnknown);
@@ -113,6 +128,18 @@ void guard(char* body, std::size_t size) {
 }
 
 }  // namespace
+
+void find_group_commands() {
+    for (std::uint8_t command = 0; command < kUnknown; ++command) {
+        const std::string name = name_of(command);
+        if (name.ends_with("GROUP CONSTRUCT")) commands().construct = command;
+        if (name.ends_with("GROUP DESTRUCT")) commands().destruct = command;
+    }
+}
+
+bool groups_are_guarded() {
+    return commands().construct != kUnknown && commands().destruct != kUnknown;
+}
 
 void ClientMessages::on_read(char* bytes, std::size_t size) {
     if (header_size_ < header_.size()) {

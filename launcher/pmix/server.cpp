@@ -9,9 +9,8 @@
 #include <cstdlib>
 #include <future>
 
-#include "launcher/pmix/guarded_accept.hpp"
-#include "launcher/pmix/info.hpp"
 #include "launcher/pmix/upcalls.hpp"
+#include "launcher/pmix/workarounds.hpp"
 
 namespace batchai::launcher::pmix {
 
@@ -25,12 +24,12 @@ namespace {
 pmix_status_t on_connected(const pmix_proc_t* proc, void*, pmix_info_t[], size_t, pmix_op_cbfunc_t,
                            void*) {
     name_connection(proc->rank);
-    hand_over([rank = proc->rank](Host& host) { host.connected(rank); });
+    hand_over([rank = static_cast<int>(proc->rank)](Host& host) { host.connected(rank); });
     return PMIX_OPERATION_SUCCEEDED;
 }
 
 pmix_status_t on_finalized(const pmix_proc_t* proc, void*, pmix_op_cbfunc_t, void*) {
-    hand_over([rank = proc->rank](Host& host) { host.finalized(rank); });
+    hand_over([rank = static_cast<int>(proc->rank)](Host& host) { host.finalized(rank); });
     return PMIX_OPERATION_SUCCEEDED;
 }
 
@@ -167,6 +166,7 @@ sys::Result<std::unique_ptr<Server>> Server::start(const ServerOptions& options,
     InfoArray info = list.array();
     pmix_status_t status = PMIx_server_init(upcalls(), info.data(), info.size());
     if (status != PMIX_SUCCESS) return pmix_error("starting the PMIx server", status);
+    find_group_commands();
     std::unique_ptr<Server> server(new Server(options));
     PMIx_Register_event_handler(nullptr, 0, nullptr, 0, ignore_event, nullptr, nullptr);
     return server;

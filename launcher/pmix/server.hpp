@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Server: the PMIx server of one node. Start it, register the job, and ask for each rank's
-// environment. Pass answers of other nodes to it with fence.hpp, dmodex.hpp and publish.hpp.
+// environment.
 //
 // The library is a singleton of the process and has its own thread. Block SIGCHLD before start(),
 // so that this thread never receives it.
@@ -13,6 +13,7 @@
 // memory.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -61,11 +62,16 @@ class Server {
     // The variables by which a rank finds this server.
     sys::Result<std::map<std::string, std::string>> environment(int rank) const;
 
+    // Asks the library for the data of a local rank. `answer` is called on the loop's thread when
+    // the rank has committed its data, which may be much later.
+    void request_modex(std::uint32_t rank,
+                       std::function<void(pmix_status_t, std::string data)> answer) const;
+    // Delivers a rank's event to the ranks of this node that have registered for it.
+    void deliver(const Notification& event) const;
+
     // Removes an ended rank that the library no longer counts. Lists of ranks in later fences then
     // leave it out. It does not wait.
     void forget(int rank) const;
-
-    const std::string& nspace() const { return nspace_; }
 
   private:
     explicit Server(const ServerOptions& options) : options_(options) {}

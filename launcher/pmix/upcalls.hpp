@@ -8,6 +8,7 @@
 #include <pmix_server.h>
 
 #include <string>
+#include <type_traits>
 
 #include "launcher/pmix/box.hpp"
 #include "launcher/pmix/host.hpp"
@@ -29,47 +30,26 @@ void hand_over(Job job) {
     target().box->post([job = std::move(job)]() mutable { job(*target().host); });
 }
 
+// Declares a function of the type to which the library's pointer type points.
+template <class Pointer>
+using Upcall = std::remove_pointer_t<Pointer>;
+
 // fence.cpp
-pmix_status_t on_fence(const pmix_proc_t procs[], size_t nprocs, const pmix_info_t info[],
-                       size_t ninfo, char* data, size_t ndata, pmix_modex_cbfunc_t function,
-                       void* cbdata);
-// group.cpp
-pmix_status_t on_group(pmix_group_operation_t operation, char* group, const pmix_proc_t procs[],
-                       size_t nprocs, const pmix_info_t info[], size_t ninfo,
-                       pmix_info_cbfunc_t function, void* cbdata);
-pmix_status_t on_connect(const pmix_proc_t procs[], size_t nprocs, const pmix_info_t info[],
-                         size_t ninfo, pmix_op_cbfunc_t function, void* cbdata);
-pmix_status_t on_disconnect(const pmix_proc_t procs[], size_t nprocs, const pmix_info_t info[],
-                            size_t ninfo, pmix_op_cbfunc_t function, void* cbdata);
-// dmodex.cpp
-pmix_status_t on_modex(const pmix_proc_t* proc, const pmix_info_t info[], size_t ninfo,
-                       pmix_modex_cbfunc_t function, void* cbdata);
-// publish.cpp
-pmix_status_t on_publish(const pmix_proc_t* proc, const pmix_info_t info[], size_t ninfo,
-                         pmix_op_cbfunc_t function, void* cbdata);
-pmix_status_t on_lookup(const pmix_proc_t* proc, char** keys, const pmix_info_t info[],
-                        size_t ninfo, pmix_lookup_cbfunc_t function, void* cbdata);
-pmix_status_t on_unpublish(const pmix_proc_t* proc, char** keys, const pmix_info_t info[],
-                           size_t ninfo, pmix_op_cbfunc_t function, void* cbdata);
-// event.cpp
-pmix_status_t on_notify(pmix_status_t code, const pmix_proc_t* source, pmix_data_range_t range,
-                        pmix_info_t info[], size_t ninfo, pmix_op_cbfunc_t function, void* cbdata);
-// log.cpp
-void on_log(const pmix_proc_t* client, const pmix_info_t data[], size_t ndata,
-            const pmix_info_t directives[], size_t ndirs, pmix_op_cbfunc_t function, void* cbdata);
-// query.cpp
-pmix_status_t on_query(pmix_proc_t* proc, pmix_query_t queries[], size_t nqueries,
-                       pmix_info_cbfunc_t function, void* cbdata);
-// control.cpp
-pmix_status_t on_control(const pmix_proc_t* requestor, const pmix_proc_t targets[], size_t ntargets,
-                         const pmix_info_t directives[], size_t ndirs, pmix_info_cbfunc_t function,
-                         void* cbdata);
-// spawn.cpp
-pmix_status_t on_spawn(const pmix_proc_t* proc, const pmix_info_t job[], size_t njob,
-                       const pmix_app_t programs[], size_t nprograms, pmix_spawn_cbfunc_t function,
-                       void* cbdata);
-// abort.cpp
-pmix_status_t on_abort(const pmix_proc_t* proc, void* object, int status, const char message[],
-                       pmix_proc_t procs[], size_t nprocs, pmix_op_cbfunc_t function, void* cbdata);
+Upcall<pmix_server_fencenb_fn_t> on_fence;
+Upcall<pmix_server_grp_fn_t> on_group;
+Upcall<pmix_server_connect_fn_t> on_connect;
+Upcall<pmix_server_disconnect_fn_t> on_disconnect;
+// data.cpp
+Upcall<pmix_server_dmodex_req_fn_t> on_modex;
+Upcall<pmix_server_publish_fn_t> on_publish;
+Upcall<pmix_server_lookup_fn_t> on_lookup;
+Upcall<pmix_server_unpublish_fn_t> on_unpublish;
+Upcall<pmix_server_query_fn_t> on_query;
+// orders.cpp
+Upcall<pmix_server_abort_fn_t> on_abort;
+Upcall<pmix_server_spawn_fn_t> on_spawn;
+Upcall<pmix_server_job_control_fn_t> on_control;
+Upcall<pmix_server_notify_event_fn_t> on_notify;
+Upcall<pmix_server_log_fn_t> on_log;
 
 }  // namespace batchai::launcher::pmix

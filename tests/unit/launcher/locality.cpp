@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "launcher/agent/locality.hpp"
+#include "launcher/agent/binding.hpp"
 
 #include <fmt/format.h>
 #include <hwloc.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launcher/agent/output.hpp"
-#include "launcher/agent/memory_kills.hpp"
+#include "launcher/agent/rank_state.hpp"
 
 #include <boost/test/unit_test.hpp>
 

@@ -186,25 +186,24 @@ BOOST_AUTO_TEST_SUITE(pmi1_server)
 namespace {
 
 // Two ranks of one node, and what the server wants of the agent.
-struct Node {
+struct Node : pmi1::Host {
     Loop loop;
     std::vector<std::string> heard;
     std::vector<Fence> fences;
-    pmi1::Server server{
-        loop,
-        {[this](int rank) { heard.push_back(std::to_string(rank) + " joined"); },
-         [this](int rank) { heard.push_back(std::to_string(rank) + " left"); },
-         [this](Fence fence) { fences.push_back(std::move(fence)); },
-         [this](int rank, int code, const std::string& why) {
-             heard.push_back(std::to_string(rank) + " aborted " + std::to_string(code) + why);
-         },
-         [this](int rank) { heard.push_back(std::to_string(rank) + " spawned"); }},
-        {"space", 2, "(vector,(0,1,2))"}};
+    pmi1::Server server{loop, *this, {"space", 2, "(vector,(0,1,2))"}};
     std::vector<batchai::sys::UniqueFd> ends;
 
     Node() {
         for (int rank : {0, 1}) ends.push_back(std::move(*server.connect(rank)));
     }
+    void note(int rank, const std::string& what) { heard.push_back(std::to_string(rank) + what); }
+    void joined(int rank) override { note(rank, " joined"); }
+    void finalized(int rank) override { note(rank, " left"); }
+    void barrier(Fence fence) override { fences.push_back(std::move(fence)); }
+    void aborted(int rank, int code, std::string why) override {
+        note(rank, " aborted " + std::to_string(code) + why);
+    }
+    void spawn_refused(int rank) override { note(rank, " spawned"); }
     void turn() { uv_run(loop.get(), UV_RUN_NOWAIT); }
     void say(int rank, const std::string& text) {
         (void)::send(ends[rank].get(), text.data(), text.size(), MSG_NOSIGNAL);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "launcher/agent/rank_files.hpp"
+#include "launcher/agent/rank_output.hpp"
 
 #include <sys/stat.h>
 #include <unistd.h>
@@ -18,16 +18,16 @@ BOOST_AUTO_TEST_SUITE(rank_files)
 
 namespace {
 
-struct Logs {
+struct Logs : RankFiles::Host {
     fs::path directory = make(), rank = directory / "rank.0";
     Loop loop;
     std::vector<Sink::Failure> failures;
     RankFiles files;
 
-    Logs()
-        : files(loop,
-                {[](std::uint64_t) {},
-                 [this](const Sink::Failure& failure) { failures.push_back(failure); }, [] {}}) {}
+    Logs() : files(loop, *this) {}
+    void written(std::uint64_t) override {}
+    void failed(const Sink::Failure& failure) override { failures.push_back(failure); }
+    void idle_again() override {}
     Logs(const Logs&) = delete;
     Logs& operator=(const Logs&) = delete;
     ~Logs() {

@@ -1,34 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "launcher/agent/stand_ins.hpp"
+#include "launcher/pmix/workarounds.hpp"
 
 #include <boost/test/unit_test.hpp>
 #include <set>
 
 using namespace batchai::launcher;
+using namespace batchai::launcher::pmix;
 
 BOOST_AUTO_TEST_SUITE(stand_ins)
 
 namespace {
 
-struct Node {
+struct Node final : StandIns::Host {
     explicit Node(std::chrono::milliseconds most = StandIns::kLimit) : limit(most) {}
 
     const std::chrono::milliseconds limit;
     Loop loop;
     bool others = true;
-    std::vector<std::uint64_t> unheard;
+    std::vector<std::uint64_t> closed;
     std::vector<int> started, forgotten;
     std::set<pid_t> killed;
-    StandIns stand_ins{loop,
-                       {[this] { return others; },
-                        [this](int rank) {
-                            started.push_back(rank);
-                            return 1000 + rank;
-                        },
-                        [this](pid_t pid) { killed.insert(pid); }, [this] { return unheard; },
-                        [this](int rank) { forgotten.push_back(rank); }},
-                       limit};
+    StandIns stand_ins{loop, *this, limit};
 
+    bool any_joined() const override { return others; }
+    pid_t start_stand_in(int rank) override {
+        started.push_back(rank);
+        return 1000 + rank;
+    }
+    void kill_stand_in(pid_t pid) override { killed.insert(pid); }
+    std::vector<std::uint64_t> unheard() const override { return closed; }
+    void forget(int rank) override { forgotten.push_back(rank); }
     void turn(int milliseconds) {
         Timer stop(loop, [this] { loop.stop(); });
         stop.start(std::chrono::milliseconds(milliseconds));
@@ -50,11 +51,11 @@ BOOST_AUTO_TEST_CASE(no_rank_is_forgotten_before_its_stand_in_is_gone_and_heard)
     Node node;
     node.stand_ins.add(2);
     node.turn(700);
-    node.unheard = {5};
+    node.closed = {5};
     node.stand_ins.reap(1002, false);
     node.turn(250);
     BOOST_TEST(node.forgotten.empty());
-    node.unheard = {};
+    node.closed = {};
     node.turn(250);
     BOOST_TEST(node.forgotten == std::vector<int>{2}, boost::test_tools::per_element());
     BOOST_TEST(node.started == std::vector<int>{2}, boost::test_tools::per_element());

@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "launcher/gloo/rendezvous.hpp"
-#include "launcher/pmi1/solo_server.hpp"
-#include "launcher/pmix/guarded_accept.hpp"
+#include "launcher/pmi1/server.hpp"
+#include "launcher/pmix/workarounds.hpp"
 
 using namespace batchai::launcher;
 using batchai::sys::UniqueFd;
@@ -220,8 +220,8 @@ BOOST_FIXTURE_TEST_CASE(a_strangers_connection_is_closed_unheard_and_the_next_is
 namespace {
 
 // PMI-1 for the only rank of a job.
-struct Solo {
-    Solo() : server(std::move(*pmi1::SoloServer::listen(loop, "space", [] {}))) {
+struct Solo : pmi1::Host {
+    Solo() : server(std::move(*pmi1::SoloServer::listen(loop, *this, "space"))) {
         port = std::stoi(server->address().substr(server->address().find(':') + 1));
     }
     // The first answer to the request; "closed" where the server has closed the connection.
@@ -241,6 +241,12 @@ struct Solo {
             ask(program, "cmd=initack pmiid=0").starts_with("cmd=initack rc=0\ncmd=set size=1\n"));
         BOOST_TEST(ask(program, "cmd=init pmi_version=1").starts_with("cmd=response_to_init rc=0"));
     }
+    void joined(int) override {}
+    void finalized(int) override {}
+    void barrier(Fence) override {}
+    void aborted(int, int, std::string) override {}
+    void spawn_refused(int) override {}
+
     Loop loop;
     std::unique_ptr<pmi1::SoloServer> server;
     int port = 0;

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "launcher/pmix/guarded_accept.hpp"
-
 #include <dlfcn.h>
 #include <poll.h>
 #include <sys/socket.h>
@@ -13,7 +11,7 @@
 #include <optional>
 #include <unordered_map>
 
-#include "launcher/pmix/group_guard.hpp"
+#include "launcher/pmix/workarounds.hpp"
 #include "sys/tcp_owner.hpp"
 
 namespace batchai::launcher::pmix {

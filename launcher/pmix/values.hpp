@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// InfoList owns a list of PMIx attributes under construction, InfoArray the finished array.
+// The library's values. InfoList owns a list of attributes under construction, InfoArray the
+// finished array. Buffer packs values into bytes that another server of the same library version
+// can read.
 #pragma once
 
 #include <pmix.h>
 #include <pmix_server.h>
 
 #include <cstdint>
+#include <cstdlib>
 #include <string>
 #include <vector>
 
@@ -62,6 +65,38 @@ class InfoList {
         PMIx_Info_list_add(list_, key, const_cast<void*>(value), type);
     }
     void* list_;
+};
+
+class Buffer {
+  public:
+    Buffer() { PMIX_DATA_BUFFER_CONSTRUCT(&buffer_); }
+    explicit Buffer(const std::string& bytes) : Buffer() {
+        pmix_byte_object_t object{static_cast<char*>(std::malloc(bytes.size())), bytes.size()};
+        bytes.copy(object.bytes, bytes.size());
+        PMIx_Data_load(&buffer_, &object);  // takes ownership of the bytes
+    }
+    ~Buffer() { PMIX_DATA_BUFFER_DESTRUCT(&buffer_); }
+    Buffer(const Buffer&) = delete;
+    Buffer& operator=(const Buffer&) = delete;
+
+    bool pack(const void* values, std::int32_t count, pmix_data_type_t type) {
+        return PMIx_Data_pack(nullptr, &buffer_, const_cast<void*>(values), count, type) ==
+               PMIX_SUCCESS;
+    }
+    bool unpack(void* values, std::int32_t count, pmix_data_type_t type) {
+        std::int32_t got = count;
+        return PMIx_Data_unpack(nullptr, &buffer_, values, &got, type) == PMIX_SUCCESS &&
+               got == count;
+    }
+    // The number of bytes unpacked so far.
+    std::size_t taken() const {
+        return static_cast<std::size_t>(buffer_.unpack_ptr - buffer_.base_ptr);
+    }
+    std::size_t size() const { return buffer_.bytes_used; }
+    std::string bytes() const { return {buffer_.base_ptr, buffer_.bytes_used}; }
+
+  private:
+    pmix_data_buffer_t buffer_;
 };
 
 }  // namespace batchai::launcher::pmix

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "launcher/pmix/answer.hpp"
+#include "launcher/pmix/host.hpp"
 
 #include <utility>
 
@@ -21,6 +21,23 @@ void complete(const InfoAnswer& answer, pmix_status_t status, const InfoList& in
     answer.function(
         status, kept->data(), kept->size(), answer.data,
         [](void* array) { delete static_cast<InfoArray*>(array); }, kept);
+}
+
+void complete(const LookupAnswer& answer, const std::string& nspace, pmix_status_t status,
+              const std::vector<Item>& items) {
+    const size_t count = items.size();
+    pmix_pdata_t* data = nullptr;
+    if (count > 0) PMIX_PDATA_CREATE(data, count);
+    if (data == nullptr) {
+        return answer.function(count == 0 ? status : PMIX_ERR_NOMEM, nullptr, 0, answer.data);
+    }
+    for (size_t i = 0; i < count; ++i) {
+        PMIX_LOAD_PROCID(&data[i].proc, nspace.c_str(), items[i].owner);
+        PMIX_LOAD_KEY(data[i].key, items[i].key.c_str());
+        Buffer(items[i].value).unpack(&data[i].value, 1, PMIX_VALUE);
+    }
+    answer.function(status, data, count, answer.data);
+    PMIX_PDATA_FREE(data, count);
 }
 
 }  // namespace batchai::launcher::pmix
