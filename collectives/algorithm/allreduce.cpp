@@ -123,8 +123,7 @@ void Allreduce::copy_in(std::uint64_t k) {
 
 // Whether combine writes this rank's part of the result straight into the receive buffer.
 bool Allreduce::keeps(std::uint64_t k) const {
-    return topology().nodes() == 1 && gets_result() && call_.vetoed == nullptr &&
-           data_.target(own(k)) != nullptr;
+    return topology().nodes() == 1 && call_.vetoed == nullptr && data_.target(own(k)) != nullptr;
 }
 
 bool Allreduce::can_work(std::uint64_t k) {
@@ -205,12 +204,7 @@ Exchange* Allreduce::exchange(std::uint64_t k, std::byte* result, std::size_t co
         case Algorithm::halving_doubling:
             return start(halving_[s]);
         case Algorithm::direct:
-            start(direct_[s]);
-            if (call_.signature.kind == Kind::reduce &&
-                Direct::has_blocks(nodes, count * reduction_.element)) {
-                direct_[s].only_for(topology().node_of[call_.signature.root]);
-            }
-            return &direct_[s];
+            return start(direct_[s]);
         case Algorithm::ring:
             return start(ring_[s]);
         default:
@@ -225,7 +219,7 @@ bool Allreduce::can_copy_out(std::uint64_t k) {
 }
 
 void Allreduce::copy_out(std::uint64_t k) {
-    if (is_made_ || !gets_result() || placed_.receives()) return;
+    if (is_made_ || placed_.receives()) return;
     if (call_.vetoed != nullptr) {
         if (k == 0) *call_.vetoed = is_veto(call_.signature.type, out(0, 0));
         if (*call_.vetoed) return;

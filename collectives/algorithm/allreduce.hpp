@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Allreduce and reduce, hierarchical; the rails share the load ("split rail"). Inside the node,
+// Allreduce, hierarchical; the rails share the load ("split rail"). Inside the node,
 // each reducer combines its part of a chunk over all local ranks, in their order. Between nodes, it
 // exchanges that part with its counterparts. All ranks then copy the parts from the out slot.
 //
@@ -9,9 +9,8 @@
 //
 // Cost for S bytes, N nodes of G ranks and R rails: the larger of 2 G S / Bm and 2 (N-1)/N S / (R
 // Be), because the two overlap. Bm: bytes per second that a node's memory reads and writes. Every
-// number is read from memory once and written once. Be: bytes per second of a rail. A reduce leaves
-// the result with its root only, which is cheaper inside the nodes and in direct exchanges.
-// Barriers are allreduces of one number.
+// number is read from memory once and written once. Be: bytes per second of a rail. Barriers
+// are allreduces of one number.
 //
 // The bound by a node's memory holds for buffers that all of its ranks can address (placed.hpp).
 // Other buffers go through slots. Then each rank also reads S bytes from another core's cache.
@@ -67,10 +66,6 @@ class Allreduce final : public Pipeline {
     // The address of a chunk's element in the slots.
     std::byte* in(int rank, std::uint64_t k, std::size_t element) const;
     std::byte* out(std::uint64_t k, std::size_t element) const;
-    // Whether this rank gets the result.
-    bool gets_result() const {
-        return call_.signature.kind != Kind::reduce || call_.signature.root == topology().rank;
-    }
     bool keeps(std::uint64_t k) const;
     bool is_made(std::span<const Piece> pieces) const;
     void choose_algorithm();

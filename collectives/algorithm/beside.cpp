@@ -34,7 +34,6 @@ Step Beside::step() {
 
 void Beside::reduce() {
     const Signature& signature = call_.signature;
-    if (signature.kind == Kind::reduce && signature.root != context_.topology.rank) return;
     for (int r = 0; r < context_.node.size(); ++r) inputs_[r] = of(r);
     reduction_of(signature.type, signature.op)
         .combine(receive_, inputs_.data(), context_.node.size(), signature.count, scale());

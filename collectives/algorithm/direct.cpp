@@ -18,7 +18,6 @@ void Direct::start(Wire& wire, Tag tag, int slot, int node, int nodes, const Red
     count_ = count;
     node_ = node;
     nodes_ = nodes;
-    root_ = -1;
     stage_ = Stage::scatter;
 }
 
@@ -46,13 +45,11 @@ void Direct::combine() {
 void Direct::gather() {
     for (int i = 1; i < nodes_; ++i) {
         const int from = (node_ + nodes_ - i) % nodes_;
-        const bool wanted = root_ == -1 || root_ == node_;
-        if (wanted && bytes(from) > 0) receive(from, kGather, block(from), bytes(from));
+        if (bytes(from) > 0) receive(from, kGather, block(from), bytes(from));
     }
     for (int i = 1; i < nodes_; ++i) {
         const int to = (node_ + i) % nodes_;
-        const bool wanted = root_ == -1 || root_ == to;
-        if (wanted && bytes(node_) > 0) send(to, kGather, block(node_), bytes(node_));
+        if (bytes(node_) > 0) send(to, kGather, block(node_), bytes(node_));
     }
 }
 

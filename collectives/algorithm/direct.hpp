@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Direct allreduce: the data is cut into one block per node. Every node sends block i to node i.
-// Node i combines the N blocks in the canonical tree's order. It sends the result to all nodes, or,
-// in a reduce, to one.
+// Node i combines the N blocks in the canonical tree's order. It sends the result to all nodes.
 //
 // Cost for m bytes: 2 a + 2 (N-1) o + 2 (N-1)/N m b. It sends no more bytes than the lower bound
 // and has only two latencies, if the network takes N-1 messages at once. It is the best for long
@@ -33,12 +32,6 @@ class Direct final : public Exchange {
     // data: this node's partial result, then the result. scale: the scaling that is not done yet.
     void start(Wire& wire, Tag tag, int slot, int node, int nodes, const Reduction& reduction,
                const Scale& scale, std::byte* data, std::byte* scratch, std::size_t count);
-    // Call it after start(): only this node gets the result. Every node must have a block, so that
-    // it hears from every other one: see has_blocks.
-    void only_for(int root) { root_ = root; }
-    static bool has_blocks(int nodes, std::size_t bytes) {
-        return bytes >= static_cast<std::size_t>(nodes) * kAlignment;
-    }
 
   protected:
     bool advance() override;
@@ -58,7 +51,6 @@ class Direct final : public Exchange {
     std::byte *data_ = nullptr, *scratch_ = nullptr;
     std::size_t count_ = 0;
     int node_ = 0, nodes_ = 1;
-    int root_ = -1;                         // the only node that gets the result; -1: all nodes do
     std::vector<const std::byte*> blocks_;  // this node's block, by the node that has sent it
     Stage stage_ = Stage::end;
 };

@@ -40,9 +40,8 @@ class Exchange {
     }
 
   protected:
-    void begin(Wire& wire, Tag tag, int slot, Memory memory = Memory::host) {
+    void begin(Wire& wire, Tag tag, int slot) {
         wire_ = &wire;
-        memory_ = memory;
         tag_ = tag;
         slot_ = slot;
         tickets_.clear();
@@ -51,18 +50,13 @@ class Exchange {
     virtual bool advance() = 0;
 
     void send(int node, int step, const void* data, std::size_t bytes) {
-        wire_->send(node, tag_.at(slot_, step), data, bytes, ticket());
+        wire_->send(node, tag_.at(slot_, step), data, bytes, tickets_.emplace_back());
     }
     void receive(int node, int step, void* data, std::size_t bytes) {
-        wire_->receive(node, tag_.at(slot_, step), data, bytes, ticket());
+        wire_->receive(node, tag_.at(slot_, step), data, bytes, tickets_.emplace_back());
     }
 
   private:
-    Ticket& ticket() {
-        Ticket& made = tickets_.emplace_back();
-        made.memory = memory_;
-        return made;
-    }
     bool arrived() {
         std::erase_if(tickets_, [this](Ticket& ticket) { return wire_->done(ticket); });
         return tickets_.empty();
@@ -71,7 +65,6 @@ class Exchange {
     Wire* wire_ = nullptr;
     Tag tag_;
     int slot_ = 0;
-    Memory memory_ = Memory::host;
     std::vector<Ticket> tickets_;  // reused, to avoid allocations
 };
 

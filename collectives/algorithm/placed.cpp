@@ -16,7 +16,7 @@ std::span<const std::byte> Placed::find(const Call& call, bool prefers) {
         (call.send == call.receive || bytes >= kFrom)) {
         own_.send = context_.regions->find(call.send, bytes);
         // With several nodes, the parts that rails get from each other are in slots anyway.
-        if (signature.kind == Kind::allreduce && context_.topology.nodes() == 1) {
+        if (context_.topology.nodes() == 1) {
             own_.receive = context_.regions->find(call.receive, bytes);
         }
     }

@@ -15,8 +15,8 @@ namespace batchai::coll {
 
 class Swap final : public Exchange {
   public:
-    void start(Wire& wire, Tag tag, int slot, Memory memory = Memory::host) {
-        begin(wire, tag, slot, memory);
+    void start(Wire& wire, Tag tag, int slot) {
+        begin(wire, tag, slot);
         sends_.clear();
         receives_.clear();
         posted_ = false;

@@ -140,9 +140,9 @@ batchai_coll_status batchai_coll_finalize(batchai_coll_comm* comm) {
         if (const std::size_t parts = comm->communicator->children(); parts > 0) {
             return bad_argument(
                 "finalize",
-                fmt::format("{} communicators split from this one, or its device, are still open: "
-                            "finalize or close them first",
-                            parts));
+                fmt::format(
+                    "{} communicators split from this one are still open: finalize them first",
+                    parts));
         }
         const std::unique_ptr<batchai_coll_comm> owner(comm);
         Communicator& communicator = *owner->communicator;

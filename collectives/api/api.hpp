@@ -32,10 +32,6 @@ struct batchai_coll_comm {
     batchai::coll::api::Maker maker = {};
 };
 
-struct batchai_coll_device {
-    std::unique_ptr<batchai::coll::DeviceCommunicator> communicator;
-};
-
 namespace batchai::coll::api {
 
 // Rank 0 prints the plan if BATCHAI_COLL_DEBUG=plan.

@@ -79,16 +79,6 @@ sys::Result<CheckedCall> call_of_blocks(Kind kind, Ranks ranks, const Buffers& b
     return made;
 }
 
-// This and add_reduction complete a call, or put an error in its place. An error stays as it is.
-void add_root(sys::Result<CheckedCall>& made, Ranks ranks, int root) {
-    if (!made) return;
-    if (root < 0 || root >= ranks.all) {
-        made = sys::Error{fmt::format("root: there is no rank {}", root)};
-        return;
-    }
-    made->call.signature.root = root;
-}
-
 sys::Result<void> set_reduction(Signature& signature, const Reduction& reduction) {
     const auto& [op, scaling] = reduction;
     if (op < BATCHAI_COLL_SUM || op > BATCHAI_COLL_PRODUCT) {
@@ -111,6 +101,7 @@ sys::Result<void> set_reduction(Signature& signature, const Reduction& reduction
     return {};
 }
 
+// Completes a call, or puts an error in its place. An error stays as it is.
 void add_reduction(sys::Result<CheckedCall>& made, const Reduction& reduction) {
     if (!made) return;
     if (auto good = set_reduction(made->call.signature, reduction); !good) made = good.error();
@@ -126,22 +117,15 @@ sys::Result<CheckedCall> allreduce(Ranks, const Buffers& buffers, std::size_t co
     return made;
 }
 
-sys::Result<CheckedCall> reduce(Ranks ranks, const Buffers& buffers, std::size_t count,
-                                const Reduction& reduction, int root) {
-    auto made = call_of(Kind::reduce, buffers, count);
-    add_root(made, ranks, root);
-    add_reduction(made, reduction);
-    if (!made) return made;
-    if (ranks.own != root) made->got = 0;
-    made->in_place = 0;
-    return made;
-}
-
 sys::Result<CheckedCall> broadcast(Ranks ranks, void* buffer, batchai_coll_type type,
                                    std::size_t count, int root) {
     auto made = call_of(Kind::broadcast, {buffer, buffer, type}, count);
-    add_root(made, ranks, root);
-    if (made) made->in_place = 0;
+    if (root < 0 || root >= ranks.all) {
+        made = sys::Error{fmt::format("root: there is no rank {}", root)};
+    } else if (made) {
+        made->call.signature.root = root;
+        made->in_place = 0;
+    }
     return made;
 }
 

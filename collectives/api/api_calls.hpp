@@ -38,8 +38,6 @@ struct Reduction {
 };
 
 sys::Result<CheckedCall> allreduce(Ranks, const Buffers&, std::size_t count, const Reduction&);
-sys::Result<CheckedCall> reduce(Ranks, const Buffers&, std::size_t count, const Reduction&,
-                                int root);
 sys::Result<CheckedCall> broadcast(Ranks, void* buffer, batchai_coll_type, std::size_t count,
                                    int root);
 sys::Result<CheckedCall> allgather(Ranks, const Buffers&, std::size_t count);

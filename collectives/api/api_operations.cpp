@@ -56,16 +56,6 @@ batchai_coll_status batchai_coll_allreduce_async(batchai_coll_comm* comm, const 
     });
 }
 
-batchai_coll_status batchai_coll_reduce_async(batchai_coll_comm* comm, const void* send,
-                                              void* receive, size_t count, batchai_coll_type type,
-                                              batchai_coll_op op,
-                                              const batchai_coll_scaling* scaling, int root,
-                                              batchai_coll_request** request) {
-    return started("reduce", comm, request, [&](Ranks ranks) {
-        return reduce(ranks, {send, receive, type}, count, {op, scaling}, root);
-    });
-}
-
 batchai_coll_status batchai_coll_broadcast_async(batchai_coll_comm* comm, void* buffer,
                                                  size_t count, batchai_coll_type type, int root,
                                                  batchai_coll_request** request) {
@@ -146,15 +136,6 @@ batchai_coll_status batchai_coll_allreduce(batchai_coll_comm* comm, const void* 
                                            const batchai_coll_scaling* scaling) {
     return blocking([&](batchai_coll_request** request) {
         return batchai_coll_allreduce_async(comm, send, receive, count, type, op, scaling, request);
-    });
-}
-
-batchai_coll_status batchai_coll_reduce(batchai_coll_comm* comm, const void* send, void* receive,
-                                        size_t count, batchai_coll_type type, batchai_coll_op op,
-                                        const batchai_coll_scaling* scaling, int root) {
-    return blocking([&](batchai_coll_request** request) {
-        return batchai_coll_reduce_async(comm, send, receive, count, type, op, scaling, root,
-                                         request);
     });
 }
 

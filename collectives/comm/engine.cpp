@@ -17,8 +17,7 @@ Engine::Engine(const Context& context, std::chrono::milliseconds timeout, Progre
       broadcast_(context_),
       allgather_(context_),
       reduce_scatter_(context_),
-      alltoall_(context_),
-      direct_halves_(context_) {
+      alltoall_(context_) {
     if (context_.topology.rank == 0) entered_.resize(context_.topology.nodes());
     missing_.ranks.reserve(context_.topology.size);
 }
@@ -42,9 +41,6 @@ Operation& Engine::operation_for(const Call& call) {
         case Kind::alltoall:
         case Kind::alltoallv:
             return alltoall_;
-        case Kind::direct_scatter:
-        case Kind::direct_gather:
-            return direct_halves_;
         default:
             return allreduce_;
     }

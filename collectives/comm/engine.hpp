@@ -21,7 +21,6 @@
 #include "collectives/algorithm/alltoall.hpp"
 #include "collectives/algorithm/beside.hpp"
 #include "collectives/algorithm/broadcast.hpp"
-#include "collectives/algorithm/direct_halves.hpp"
 #include "collectives/algorithm/reduce_scatter.hpp"
 #include "collectives/comm/progress.hpp"
 #include "collectives/common/backoff.hpp"
@@ -58,10 +57,6 @@ class Engine {
     batchai_coll_status wait(Request* request);
     // Whether the last test() made progress.
     bool has_moved() const { return moved_; }
-    // Whether direct halves can use this kind of memory.
-    bool carries(Memory memory) const {
-        return context_.wire != nullptr && context_.wire->carries(memory);
-    }
     // For operations outside the engine: whether a failure of the job was reported meanwhile. It
     // makes progress on messages, not on operations.
     bool has_failed();
@@ -125,7 +120,6 @@ class Engine {
     Allgather allgather_;
     ReduceScatter reduce_scatter_;
     Alltoall alltoall_;
-    DirectHalves direct_halves_;
 
     Operation* current_ = nullptr;  // the operation of first_
     std::uint64_t operations_ = 0, chunks_ = 0;

@@ -16,9 +16,8 @@ constexpr const char* kOps[] = {"sum", "average", "min", "max", "product"};
 }  // namespace
 
 std::string describe(const Signature& signature) {
-    const std::string what = fmt::format("{} {}{}{}", signature.count, kTypes[signature.type],
-                                         signature.on_devices ? " on GPUs" : "",
-                                         signature.captured ? " in a graph" : "");
+    const std::string what = fmt::format("{} {}{}", signature.count, kTypes[signature.type],
+                                         signature.on_devices ? " on GPUs" : "");
     const std::string blocks =
         signature.layout == 0 ? "" : fmt::format(" in blocks (lengths #{:08x})", signature.layout);
     const std::string scaled =
@@ -36,9 +35,6 @@ std::string describe(const Signature& signature) {
             return fmt::format("broadcast of {} from rank {}", what, signature.root);
         case Kind::allgather:
             return "allgather of " + what + blocks;
-        case Kind::reduce:
-            return fmt::format("reduce ({}) of {} to rank {}{}", kOps[signature.op], what,
-                               signature.root, scaled);
         case Kind::reduce_scatter:
             return fmt::format("reduce-scatter ({}) of {}{}{}", kOps[signature.op], what, blocks,
                                scaled);
@@ -50,10 +46,6 @@ std::string describe(const Signature& signature) {
             return "allocate";
         case Kind::free:
             return fmt::format("free of memory {}", signature.root);
-        case Kind::direct_scatter:
-            return fmt::format("direct scatter ({}) of {}", kOps[signature.op], what);
-        case Kind::direct_gather:
-            return "direct gather of " + what;
     }
     return "an unknown operation";
 }

@@ -10,7 +10,6 @@
 #include <string>
 
 #include "batchai/collectives.h"
-#include "collectives/common/memory.hpp"
 #include "collectives/common/pieces.hpp"
 
 namespace batchai::coll {
@@ -21,27 +20,23 @@ enum class Kind : std::uint8_t {
     broadcast,
     allgather,
     finalize,
-    reduce,
     reduce_scatter,
     alltoall,
     alltoallv,
     allocate,
     free,
-    direct_scatter,  // this and the next: algorithm/direct_halves.hpp
-    direct_gather,
 };
-constexpr Kind kLastKind = Kind::direct_gather;
+constexpr Kind kLastKind = Kind::free;
 
 struct Signature {
     std::uint64_t count = 0;       // alltoallv: 0
     double before = 1, after = 1;  // factors of a reduction
-    std::int32_t root = 0;         // of a broadcast or a reduce; of free: the region's number
+    std::int32_t root = 0;         // of a broadcast; of free: the region's number
     std::uint32_t layout = 0;  // a hash of the lengths, if blocks have different lengths; else 0
     Kind kind = Kind::barrier;
     std::uint8_t type = BATCHAI_COLL_UINT8;
     std::uint8_t op = BATCHAI_COLL_SUM;
     bool on_devices = false;  // the ranks only meet; device/ moves the data
-    bool captured = false;    // on devices: the call is captured into a graph
 
     bool operator==(const Signature&) const = default;
 };
@@ -65,7 +60,6 @@ struct Call {
     const BlockFacts* facts = nullptr;                 // only in an alltoallv
     // The data of an allreduce, in place of send and receive.
     std::span<const Piece> pieces = {};
-    Memory memory = Memory::host;  // kind of send and receive; other than host: direct halves only
     // For pieces that begin with a veto number of this rank (veto.hpp): set to whether the reduced
     // number is NaN. Then a rank has vetoed the result, and nothing is received.
     bool* vetoed = nullptr;
@@ -98,10 +92,9 @@ inline bool is_empty(const Signature& signature) {
     return signature.count == 0 && signature.kind != Kind::alltoallv;
 }
 
-// Whether the ranks' numbers are combined, for all ranks or for the root.
+// Whether it is an allreduce with data.
 inline bool reduces_numbers(const Signature& signature) {
-    return !is_empty(signature) &&
-           (signature.kind == Kind::allreduce || signature.kind == Kind::reduce);
+    return !is_empty(signature) && signature.kind == Kind::allreduce;
 }
 
 // "allreduce (sum) of 5 float32", "broadcast of 7 int64 from rank 3".

@@ -206,40 +206,6 @@ sys::Result<bool> CudaDevice::is_captured(Stream stream) {
     return captured != cudaStreamCaptureStatusNone;
 }
 
-// The graph's object is a pointer to the token. CUDA frees it when the graph's last owner has
-// ended.
-sys::Result<void> CudaDevice::keep(Stream captured, std::shared_ptr<void> token) {
-    const CurrentContext current(context_);
-    cudaGraph_t graph = nullptr;
-    cudaStreamCaptureStatus state = cudaStreamCaptureStatusNone;
-#if CUDART_VERSION >= 13000
-    cudaError_t status = cudaStreamGetCaptureInfo(cuda(captured), &state, nullptr, &graph);
-#else
-    cudaError_t status = cudaStreamGetCaptureInfo_v2(cuda(captured), &state, nullptr, &graph);
-#endif
-    if (status != cudaSuccess) return error_of(status, "asking for a stream's graph");
-    if (graph == nullptr) return sys::Error{"the stream's capture has ended"};
-    auto held = std::make_unique<std::shared_ptr<void>>(std::move(token));
-    cudaUserObject_t object = nullptr;
-    const auto give_back = [](void* kept) { delete static_cast<std::shared_ptr<void>*>(kept); };
-    status =
-        cudaUserObjectCreate(&object, held.get(), give_back, 1, cudaUserObjectNoDestructorSync);
-    if (status != cudaSuccess) return error_of(status, "making a graph's object");
-    (void)held.release();  // the graph's object owns it now
-    status = cudaGraphRetainUserObject(graph, object, 1, cudaGraphUserObjectMove);
-    if (status == cudaSuccess) return {};
-    (void)cudaUserObjectRelease(object, 1);
-    return error_of(status, "giving a graph an object");
-}
-
-void CudaDevice::enter() {
-    entered_.emplace(context_);
-}
-
-void CudaDevice::leave() {
-    entered_.reset();
-}
-
 bool CudaDevice::holds(const void* memory) const {
     const CurrentContext current(context_);
     cudaPointerAttributes attributes;

@@ -11,7 +11,6 @@
 
 #include <memory>
 #include <mutex>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -45,8 +44,6 @@ class CudaDevice final : public Device {
     sys::Result<bool> query(Event event) override;
     bool holds(const void* memory) const override;
     sys::Result<bool> is_captured(Stream stream) override;
-    sys::Result<void> keep(Stream captured, std::shared_ptr<void> token) override;
-    Memory memory() const override { return Memory::cuda; }
     const char* name() const override { return name_.c_str(); }
     std::string identity() const override { return identity_; }
 
@@ -58,12 +55,8 @@ class CudaDevice final : public Device {
           identity_(std::move(identity)),
           blocks_(blocks) {}
 
-    void enter() override;
-    void leave() override;
-
     int number_;
     CudaContext context_;
-    std::optional<CurrentContext> entered_;
     std::string name_, identity_;
     int blocks_;  // thread blocks of a reduction
     std::vector<std::byte*> memory_, pinned_, opened_;

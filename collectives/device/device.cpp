@@ -24,7 +24,7 @@ bool is_aligned(const std::byte* memory, std::size_t to) {
 }  // namespace
 
 sys::Result<void> Device::check(const Reduction& reduction) {
-    const auto [from, sources, to, count, type, op, before, after, divisor, tree] = reduction;
+    const auto [from, sources, to, count, type, op, before, after, divisor] = reduction;
     if (type < BATCHAI_COLL_FLOAT32 || type > BATCHAI_COLL_BOOL || op < BATCHAI_COLL_SUM ||
         op > BATCHAI_COLL_PRODUCT || op == BATCHAI_COLL_AVERAGE) {
         return sys::Error{fmt::format("a device does not reduce type {} by operation {}",
@@ -33,7 +33,6 @@ sys::Result<void> Device::check(const Reduction& reduction) {
     if (sources < 1 || sources > Reduction::kSources) {
         return sys::Error{fmt::format("a device does not reduce {} sources", sources)};
     }
-    if (tree && before != 1) return sys::Error{"a device does not reduce scaled sources as a tree"};
     if (divisor < 1 || (type == BATCHAI_COLL_BOOL && divisor != 1) ||
         (!is_floating(type) && (before != 1 || after != 1))) {
         return sys::Error{"factors need a floating-point type"};

@@ -20,7 +20,6 @@
 #include <vector>
 
 #include "batchai/collectives.h"
-#include "collectives/common/memory.hpp"
 #include "sys/result.hpp"
 
 namespace batchai::coll {
@@ -34,9 +33,9 @@ class Device {
         std::array<std::byte, 64> bytes;
     };
 
-    // to[i] = (op over k of (from[k][i] * before)) / divisor * after, in the order of k or as a
-    // tree. 16-bit numbers are computed as float32 and rounded once. For integers, before and after
-    // are 1, and the division truncates. `to` may be one of `from`, but must not overlap them
+    // to[i] = (op over k of (from[k][i] * before)) / divisor * after, in the order of k.
+    // 16-bit numbers are computed as float32 and rounded once. For integers, before and after are
+    // 1, and the division truncates. `to` may be one of `from`, but must not overlap them
     // otherwise. All pointers are aligned to the type's size; alignment to 16 bytes is fastest.
     // (The kernels of reduce/ have a Reduction of their own.)
     struct Reduction {
@@ -50,7 +49,6 @@ class Device {
         batchai_coll_op op = BATCHAI_COLL_SUM;  // not average, which is a sum with a divisor
         double before = 1, after = 1;
         int divisor = 1;
-        bool tree = false;  // combines like nodes (reduce/tree.hpp), not in sequence
 
         // A reduction of one source, which is only scaled. The caller sets the factors in the
         // result.
@@ -118,23 +116,6 @@ class Device {
     virtual bool holds(const void* memory) const = 0;
     // Whether orders in the stream are captured into a CUDA graph instead of executed.
     virtual sys::Result<bool> is_captured(Stream stream) = 0;
-    // Gives the token to the graph into which the stream is captured. The graph and all graphs made
-    // of it own the token until the last of them ends.
-    virtual sys::Result<void> keep(Stream captured, std::shared_ptr<void> token) = 0;
-    // The kind of its memory, for a wire that can carry it.
-    virtual Memory memory() const = 0;
-    // Makes the device current on this thread while the object lives, for other libraries that use
-    // its memory. Only one object at a time.
-    class Entered {
-      public:
-        explicit Entered(Device& device) : device_(device) { device_.enter(); }
-        Entered(const Entered&) = delete;
-        Entered& operator=(const Entered&) = delete;
-        ~Entered() { device_.leave(); }
-
-      private:
-        Device& device_;
-    };
     // "NVIDIA H200 (GPU 0)".
     virtual const char* name() const = 0;
     // Equal for two processes, on any nodes, exactly if they have the same device.
@@ -149,8 +130,6 @@ class Device {
     sys::Result<void> make(const std::vector<Stream*>& streams, const std::vector<Event*>& events);
 
   protected:
-    virtual void enter() {}
-    virtual void leave() {}
     // Checks the conditions of Reduction.
     static sys::Result<void> check(const Reduction& reduction);
 };

@@ -30,21 +30,9 @@ sys::Result<std::unique_ptr<DeviceCommunicator>> DeviceCommunicator::create(Comm
         new DeviceCommunicator(comm, std::move(*ways), std::move(*choice)));
 }
 
-// After a failure, or if close() was not called, it aborts. It does not wait for the end of graphs,
-// because the caller alone can end them.
+// After a failure, or if close() was not called, it aborts.
 DeviceCommunicator::~DeviceCommunicator() {
-    if (!closed_) ways_->abort(has_graphs() ? std::chrono::seconds{0} : DeviceWays::kPatience);
-}
-
-bool DeviceCommunicator::outlasts_graphs() const {
-    constexpr std::chrono::seconds kLittle(2);
-    const auto deadline = std::chrono::steady_clock::now() + kLittle;
-    Backoff backoff;
-    while (has_graphs()) {
-        if (std::chrono::steady_clock::now() > deadline) return false;
-        backoff.pause();
-    }
-    return true;
+    if (!closed_) ways_->abort();
 }
 
 // With newer versions of NCCL, a communicator's end waits for those of the node's other ranks.
@@ -79,12 +67,7 @@ DeviceCommunicator::Request* DeviceCommunicator::start(const DeviceCall& call) {
     if (unused_.empty()) unused_.push_back(&requests_.emplace_back());
     Request* request = unused_.back();
     unused_.pop_back();
-    request->owner = this;
     request->call = call;
-    request->counts.assign(call.counts.begin(), call.counts.end());
-    request->receive_counts.assign(call.receive_counts.begin(), call.receive_counts.end());
-    request->call.counts = request->counts;
-    request->call.receive_counts = request->receive_counts;
     request->status = BATCHAI_COLL_IN_PROGRESS;
     request->meeting = comm_.engine().start({signature_of(call)});
     line_.push_back(request);
@@ -132,15 +115,9 @@ Step DeviceCommunicator::advance() {
         if (status != BATCHAI_COLL_IN_PROGRESS) {
             request.meeting = nullptr;
             step = Step::moved;
-            if (request.call.signature.captured && status == BATCHAI_COLL_OK) {
-                ways_->orders().give(
-                    [&] { return ways_->device().keep(request.call.stream, graphs_); });
-            }
         }
     }
-    // Captured orders stay in the graph, so give none before all ranks agree.
-    const bool may_step = !request.call.signature.captured || request.meeting == nullptr;
-    if (!ordered_ && may_step && failure().status == BATCHAI_COLL_OK) {
+    if (!ordered_ && failure().status == BATCHAI_COLL_OK) {
         const Step ordered = way_->step();
         if (ordered == Step::failed) {
             engine.fail_unless_told(ways_->failure_of(*way_, describe(signature_of(request.call))));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// DeviceOperation: a collective operation on device memory, as a state machine. step() gives orders
+// DeviceOperation: a way of an allreduce of device memory, as a state machine. step() gives orders
 // to the device and never waits for it. Done means that all orders are given: work that is put into
 // the call's stream after that comes after the result.
 #pragma once

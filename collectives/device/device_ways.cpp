@@ -11,10 +11,7 @@
 #include "collectives/common/backoff.hpp"
 #include "collectives/device/aborts.hpp"
 #include "collectives/device/alone.hpp"
-#include "collectives/device/direct_rail.hpp"
-#include "collectives/device/direct_trial.hpp"
 #include "collectives/device/flat.hpp"
-#include "collectives/device/pinned_rail.hpp"
 #include "collectives/device/shared_exchange.hpp"
 #include "collectives/device/split_rails.hpp"
 #include "collectives/device/stream_exchange.hpp"
@@ -27,6 +24,8 @@ namespace {
 constexpr std::size_t kChunk = 4u << 20;
 // Time limit for devices to find each other.
 constexpr std::chrono::seconds kConnecting{60};
+// Time limit for pending work to end after an abort.
+constexpr std::chrono::seconds kPatience{5};
 
 // Returns the values of all ranks, in order. An error: some rank has reported one.
 template <class T>
@@ -82,15 +81,6 @@ class DeviceWays::Builder {
     struct Found : Word {
         bool memory = false, node_comm = false, all_comm = false;
     };
-    // Round 3: the properties of this rank's parts.
-    struct Parts : Word {
-        bool direct = false;  // the rail carries device memory
-    };
-    // Round 4: whether this rank's rail has transferred numbers from device to device.
-    struct Tried : Word {
-        bool works = false;
-        char why[256] = {};  // why it does not work
-    };
 
     Card card(sys::Result<Gpu> gpu);
     void offer_memory(Card& card);
@@ -99,13 +89,10 @@ class DeviceWays::Builder {
     bool open_memories(const std::vector<Card>& cards);
     static bool has_several_of_one(const std::vector<Card>& cards);
     std::unique_ptr<StreamComm> connect(const StreamComms::Id& id, int rank, int size);
-    Parts make_parts();
+    Word make_parts();
     sys::Result<std::unique_ptr<Communicator>> split_rails();
-    Tried try_direct_rail();
-    void take_direct(const std::vector<Tried>& tried);
     sys::Result<void> make_ways(const std::vector<Found>& found);
     sys::Result<void> add_rails(std::unique_ptr<NodeExchange> exchange);
-    sys::Result<void> add_rails(NodeExchange& exchange, std::unique_ptr<RailExchange> rail);
     bool has_rails() const;
 
     Communicator& comm_;
@@ -121,12 +108,6 @@ sys::Result<void> DeviceWays::Builder::build(sys::Result<Gpu> gpu) {
     if (made_.counts_) made_.counts_->close();  // all ranks have opened it
     const auto parts = gather(comm_, make_parts());
     if (!parts) return parts.error();
-    const bool rails = all_have(*found, &Found::memory) || all_have(*found, &Found::node_comm);
-    if (rails && all_have(*parts, &Parts::direct)) {
-        const auto tried = gather(comm_, try_direct_rail());
-        if (!tried) return tried.error();
-        take_direct(*tried);
-    }
     Word ready;
     const auto made = make_ways(*found);
     if (!made) ready.say(made.error().message);
@@ -266,9 +247,9 @@ sys::Result<std::unique_ptr<Communicator>> DeviceWays::Builder::split_rails() {
 }
 
 // Makes the communicators that only ways use.
-DeviceWays::Builder::Parts DeviceWays::Builder::make_parts() {
+DeviceWays::Builder::Word DeviceWays::Builder::make_parts() {
     const Topology& topology = comm_.topology();
-    Parts parts;
+    Word parts;
     if (topology.nodes() > 1 && has_rails()) {
         auto rail = split_rails();
         if (rail) {
@@ -285,53 +266,18 @@ DeviceWays::Builder::Parts DeviceWays::Builder::make_parts() {
     } else if (parts.wrong[0] == '\0') {
         parts.say(host.error().message);
     }
-    parts.direct = made_.rail_ != nullptr &&
-                   made_.rail_->engine().carries(made_.device_->memory()) &&
-                   topology.nodes() <= static_cast<int>(Device::Reduction::kSources);
     return parts;
-}
-
-DeviceWays::Builder::Tried DeviceWays::Builder::try_direct_rail() {
-    Tried tried;
-    auto rail = [&] {
-        const Device::Entered here(*made_.device_);  // UCX looks for devices near the current GPU
-        return split_rails();
-    }();
-    sys::Result<void> good;
-    if (rail) {
-        made_.direct_ = std::move(*rail);
-        good = try_direct(*made_.direct_, *made_.device_);
-        // Ends the wait of ranks that still wait for this rank.
-        if (!good)
-            made_.direct_->engine().fail({BATCHAI_COLL_ERR_SYSTEM, good.error().message}, true);
-    } else {
-        good = rail.error();
-    }
-    tried.works = good.has_value();
-    if (!good) good.error().message.copy(tried.why, sizeof tried.why - 1);
-    return tried;
-}
-
-// Gives direct rails up if they failed on some rank; the plan then shows the reason.
-void DeviceWays::Builder::take_direct(const std::vector<Tried>& tried) {
-    const auto failed = std::find_if(tried.begin(), tried.end(),
-                                     [](const Tried& of_rank) { return !of_rank.works; });
-    if (failed == tried.end()) return;
-    made_.no_direct_ = fmt::format("rank {}: {}", failed - tried.begin(), failed->why);
-    made_.end(made_.direct_, {BATCHAI_COLL_ERR_SYSTEM, failed->why});
 }
 
 sys::Result<void> DeviceWays::Builder::make_ways(const std::vector<Found>& found) {
     const Topology& topology = comm_.topology();
     if (topology.size == 1) {
         made_.ways_.push_back(std::make_unique<AloneAllreduce>(*made_.orders_));
-        made_.capturable_ = made_.ways_.back().get();
     }
     if (all_have(found, &Found::all_comm)) {
         auto flat =
             FlatAllreduce::create(*made_.device_, *made_.orders_, *made_.all_comm_, topology.size);
         if (!flat) return flat.error();
-        made_.capturable_ = flat->get();
         made_.ways_.push_back(std::move(*flat));
     }
     if (all_have(found, &Found::node_comm)) {
@@ -346,35 +292,23 @@ sys::Result<void> DeviceWays::Builder::make_ways(const std::vector<Found>& found
         if (!made) return made.error();
         if (auto done = add_rails(std::move(*made)); !done) return done;
     }
-    auto host = ThroughHost::create(*made_.device_, *made_.orders_, made_.host_->engine(),
-                                    topology.rank, topology.size, kChunk);
+    auto host = ThroughHost::create(*made_.device_, *made_.orders_, made_.host_->engine(), kChunk);
     if (!host) return host.error();
     made_.ways_.push_back(std::move(*host));
     return {};
 }
 
-// Makes one way for each kind of rail.
 sys::Result<void> DeviceWays::Builder::add_rails(std::unique_ptr<NodeExchange> exchange) {
     NodeExchange& inside = *made_.node_exchanges_.emplace_back(std::move(exchange));
-    if (made_.rail_ == nullptr) return add_rails(inside, nullptr);
-    auto pinned = PinnedRail::create(*made_.device_, *made_.orders_, made_.rail_->engine(),
-                                     inside.part_bytes());
-    if (!pinned) return pinned.error();
-    if (auto done = add_rails(inside, std::move(*pinned)); !done || made_.direct_ == nullptr)
-        return done;
-    const Topology& topology = made_.direct_->topology();
-    auto direct = DirectRail::create(*made_.device_, *made_.orders_, made_.direct_->engine(),
-                                     topology.rank, topology.size, inside.part_bytes());
-    if (!direct) return direct.error();
-    return add_rails(inside, std::move(*direct));
-}
-
-sys::Result<void> DeviceWays::Builder::add_rails(NodeExchange& exchange,
-                                                 std::unique_ptr<RailExchange> rail) {
-    RailExchange* between = rail.get();
-    if (rail != nullptr) made_.rail_exchanges_.push_back(std::move(rail));
+    PinnedRail* between = nullptr;
+    if (made_.rail_ != nullptr) {
+        auto rail = PinnedRail::create(*made_.device_, *made_.orders_, made_.rail_->engine(),
+                                       inside.part_bytes());
+        if (!rail) return rail.error();
+        between = made_.pinned_rails_.emplace_back(std::move(*rail)).get();
+    }
     auto made = SplitRails::create(
-        {*made_.device_, *made_.orders_, exchange, between, comm_.topology().size});
+        {*made_.device_, *made_.orders_, inside, between, comm_.topology().size});
     if (!made) return made.error();
     made_.ways_.push_back(std::move(*made));
     return {};
@@ -394,35 +328,35 @@ sys::Result<std::unique_ptr<DeviceWays>> DeviceWays::make(Communicator& comm,
 // memory of the device, so they end before it.
 DeviceWays::~DeviceWays() {
     ways_.clear();
-    rail_exchanges_.clear();
+    pinned_rails_.clear();
     node_exchanges_.clear();
-    for (auto* part : {&rail_, &direct_, &host_}) end(*part, {});
+    for (auto* part : {&rail_, &host_}) end(*part, {});
     node_comm_.reset();
     all_comm_.reset();
     device_.reset();
 }
 
-void DeviceWays::abort(std::chrono::seconds patience) {
+void DeviceWays::abort() {
     Failure why = comm_.engine().failure();
     if (why.status == BATCHAI_COLL_OK) {
         why = {BATCHAI_COLL_ERR_ABORTED,
                fmt::format("rank {} has left without closing its device", comm_.topology().rank)};
     }
     ways_.clear();
-    rail_exchanges_.clear();
+    pinned_rails_.clear();
     node_exchanges_.clear();
     Aborts aborts;
     for (auto* comm : {&node_comm_, &all_comm_}) {
         if (*comm != nullptr) aborts.begin(std::move(*comm), device_);
     }
-    for (auto* part : {&rail_, &direct_, &host_}) end(*part, why);
+    for (auto* part : {&rail_, &host_}) end(*part, why);
     if (device_ != nullptr) aborts.begin(nullptr, std::move(device_));
-    aborts.wait(patience);
+    aborts.wait(kPatience);
 }
 
 void DeviceWays::close() {
     device_->close();
-    for (Communicator* part : {rail_.get(), direct_.get(), host_.get()}) {
+    for (Communicator* part : {rail_.get(), host_.get()}) {
         if (part == nullptr || comm_.engine().failure().status != BATCHAI_COLL_OK) continue;
         const Failure failed = part->finalize();
         if (failed.status != BATCHAI_COLL_OK) comm_.engine().fail_unless_told(failed);
@@ -432,7 +366,6 @@ void DeviceWays::close() {
 // failure: ends messages that may be pending; OK: there are none.
 void DeviceWays::end(std::unique_ptr<Communicator>& part, const Failure& failure) {
     if (part == nullptr) return;
-    const Device::Entered here(*device_);
     const bool knows = part->engine().failure().status != BATCHAI_COLL_OK;
     if (failure.status != BATCHAI_COLL_OK && !knows) part->engine().fail(failure, false);
     part.reset();

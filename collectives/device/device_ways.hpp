@@ -18,7 +18,7 @@
 #include "collectives/device/device_operation.hpp"
 #include "collectives/device/node_exchange.hpp"
 #include "collectives/device/orders.hpp"
-#include "collectives/device/rail_exchange.hpp"
+#include "collectives/device/pinned_rail.hpp"
 #include "collectives/transport/shm.hpp"
 
 namespace batchai::coll {
@@ -41,12 +41,8 @@ class DeviceWays {
 
     Device& device() const { return *device_; }
     Orders& orders() { return *orders_; }
-    // The last way goes through the host. It is the only one for calls that are not allreduces.
+    // The last way goes through the host.
     const std::vector<std::unique_ptr<DeviceOperation>>& all() const { return ways_; }
-    // The way for captured calls; null: none.
-    DeviceOperation* capturable() const { return capturable_; }
-    // The reason why parts do not go from GPU to GPU, for the plan; empty: no failure.
-    const std::string& no_direct() const { return no_direct_; }
 
     // The reason why a step of the way has failed. If this rank's device failed, it names the rank,
     // because the other ranks cannot know it.
@@ -56,9 +52,8 @@ class DeviceWays {
     std::array<StreamComm*, 2> stream_comms() const { return {node_comm_.get(), all_comm_.get()}; }
     // Collective. An error becomes the communicator's failure.
     void close();
-    // Ends everything at once, also pending work. Waits for that at most `patience`.
-    static constexpr std::chrono::seconds kPatience{5};
-    void abort(std::chrono::seconds patience = kPatience);
+    // Ends everything at once, also pending work. Waits for that at most some seconds.
+    void abort();
 
   private:
     class Builder;
@@ -69,17 +64,13 @@ class DeviceWays {
     Communicator& comm_;
     std::shared_ptr<Device> device_;
     std::optional<Orders> orders_;
-    // rail_, direct_: ranks with equal local ranks, through pinned memory and from device to
-    // device. host_: all ranks.
-    std::unique_ptr<Communicator> rail_, direct_, host_;
+    std::unique_ptr<Communicator> rail_, host_;  // ranks with equal local ranks; all ranks
     std::unique_ptr<StreamComm> node_comm_, all_comm_;
     std::optional<Segment> counts_;     // the segment of the node's SharedExchange
     std::vector<std::byte*> memories_;  // memory of SharedExchange, by local rank
     std::vector<std::unique_ptr<NodeExchange>> node_exchanges_;
-    std::vector<std::unique_ptr<RailExchange>> rail_exchanges_;
+    std::vector<std::unique_ptr<PinnedRail>> pinned_rails_;
     std::vector<std::unique_ptr<DeviceOperation>> ways_;
-    DeviceOperation* capturable_ = nullptr;
-    std::string no_direct_;
 };
 
 }  // namespace batchai::coll

@@ -17,7 +17,7 @@ sys::Result<std::unique_ptr<FlatAllreduce>> FlatAllreduce::create(Device& device
 void FlatAllreduce::begin(const DeviceCall& call) {
     call_ = call;
     given_ = false;
-    if (!call.signature.captured) orders_.record(started_, call.stream);
+    orders_.record(started_, call.stream);
 }
 
 Step FlatAllreduce::step() {
@@ -30,26 +30,24 @@ Step FlatAllreduce::step() {
         return Step::moved;
     }
     if (call_.count() > 0) scale();
-    if (!call_.signature.captured) {
-        orders_.record(ended_, stream_);
-        orders_.wait(call_.stream, ended_);
-    }
+    orders_.record(ended_, stream_);
+    orders_.wait(call_.stream, ended_);
     return Step::done;
 }
 
 void FlatAllreduce::order() {
-    if (!call_.signature.captured) orders_.wait(stream_, started_);
+    orders_.wait(stream_, started_);
     const std::byte* from = call_.send;
     if (call_.signature.before != 1 || call_.type() == BATCHAI_COLL_BOOL) {
         auto read =
             Device::Reduction::of_one(call_.send, call_.receive, call_.count(), call_.type());
         read.before = call_.signature.before;
-        orders_.reduce(read, stream());
+        orders_.reduce(read, stream_);
         from = call_.receive;
     }
     const auto op = call_.op() == BATCHAI_COLL_AVERAGE ? BATCHAI_COLL_SUM : call_.op();
     orders_.give([&] {
-        return comm_.all_reduce(from, call_.receive, call_.count(), call_.type(), op, stream());
+        return comm_.all_reduce(from, call_.receive, call_.count(), call_.type(), op, stream_);
     });
 }
 
@@ -60,7 +58,7 @@ void FlatAllreduce::scale() {
         Device::Reduction::of_one(call_.receive, call_.receive, call_.count(), call_.type());
     scaled.after = call_.signature.after;
     scaled.divisor = divisor;
-    orders_.reduce(scaled, stream());
+    orders_.reduce(scaled, stream_);
 }
 
 }  // namespace batchai::coll

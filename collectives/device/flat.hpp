@@ -5,10 +5,6 @@
 //
 // Cost for S bytes on P ranks, for NCCL's rings: 2 (P-1)/P S / B. B: bandwidth of the slowest link
 // on the ring; between nodes that is all rails together.
-//
-// If the call's stream is captured, all work is ordered in that stream alone, and so becomes a part
-// of the graph. The way's own stream would be captured too, together with other calls. NCCL orders
-// the operations in graphs with those outside of them.
 #pragma once
 
 #include <memory>
@@ -31,7 +27,6 @@ class FlatAllreduce final : public DeviceOperation {
   private:
     FlatAllreduce(Orders& orders, StreamComm& comm, int ranks)
         : orders_(orders), comm_(comm), ranks_(ranks) {}
-    Device::Stream stream() const { return call_.signature.captured ? call_.stream : stream_; }
     void order();
     void scale();
 

@@ -10,7 +10,6 @@
 #include <functional>
 
 #include "collectives/reduce/kernels.hpp"
-#include "collectives/reduce/tree.hpp"
 
 namespace batchai::coll {
 
@@ -169,12 +168,6 @@ sys::Result<void> HostDevice::reduce(const Reduction& reduction, Stream stream) 
         {[=] {
              const Scale scale{reduction.before, reduction.after, reduction.divisor};
              const auto sources = static_cast<int>(reduction.sources);
-             if (reduction.tree) {
-                 std::vector<std::byte> scratch(tree_scratch_needed(sources));
-                 combine_tree(kernels, {reduction.from.data(), reduction.sources}, reduction.to,
-                              reduction.count, scale, scratch.data());
-                 return;
-             }
              std::array<const void*, Reduction::kSources> from{};
              std::copy_n(reduction.from.begin(), reduction.sources, from.begin());
              kernels.combine(reduction.to, from.data(), sources, reduction.count, scale);

@@ -45,10 +45,6 @@ class HostDevice : public Device {
     sys::Result<bool> query(Event event) override;
     bool holds(const void* memory) const override;
     sys::Result<bool> is_captured(Stream) override { return false; }
-    sys::Result<void> keep(Stream, std::shared_ptr<void>) override {
-        return sys::Error{"the host has no graphs"};
-    }
-    Memory memory() const override { return Memory::host; }
     const char* name() const override { return name_.c_str(); }
     std::string identity() const override;
 

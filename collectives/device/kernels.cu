@@ -19,7 +19,6 @@ namespace batchai::coll {
 namespace {
 
 constexpr std::size_t kVector = 16;  // bytes of a load
-constexpr int kLevels = 4;           // of a tree, below its root
 
 // The reduction as the kernel's argument.
 struct Work {
@@ -28,7 +27,6 @@ struct Work {
     std::size_t count;
     double before, after;
     int sources, divisor;
-    int leaves;  // of a tree
 };
 
 // Formats: how numbers lie in memory, and as what they are computed.
@@ -186,48 +184,8 @@ __device__ void reduce_at(const Work& work, const Factors<typename Format::Numbe
     static_cast<Numbers*>(work.to)[at] = result;
 }
 
-// The same as a tree, of the leaves of reduce/tree.hpp: levels[l] holds 2^l of them until as many
-// more have come.
-template <class Format, class Op, int Count>
-__device__ void reduce_tree_at(const Work& work, const Factors<typename Format::Number>& factors,
-                               std::size_t at) {
-    using Number = typename Format::Number;
-    using Numbers = Pack<typename Format::Stored, Count>;
-    static_assert(Device::Reduction::kSources == 1 << kLevels);
-    const int folded = work.sources - work.leaves;
-    Number levels[kLevels][Count];
-    Number values[Count];
-    const auto read = [&](int source, auto take) {
-        const Numbers next = static_cast<const Numbers*>(work.from[source])[at];
-#pragma unroll
-        for (int i = 0; i < Count; ++i) take(i, Format::read(next.numbers[i]));
-    };
-    int source = 0;
-    for (int leaf = 0; leaf < work.leaves; ++leaf) {
-        read(source++, [&](int i, Number value) { values[i] = value; });
-        if (leaf < folded) {
-            read(source++, [&](int i, Number value) { values[i] = Op::apply(values[i], value); });
-        }
-        bool joins = true;
-#pragma unroll
-        for (int level = 0; level < kLevels; ++level) {
-            const bool waits = joins && (leaf >> level & 1) == 0;
-            joins = joins && !waits;
-#pragma unroll
-            for (int i = 0; i < Count; ++i) {
-                if (waits) levels[level][i] = values[i];
-                if (joins) values[i] = Op::apply(levels[level][i], values[i]);
-            }
-        }
-    }
-    Numbers result;
-#pragma unroll
-    for (int i = 0; i < Count; ++i) result.numbers[i] = Format::write(factors.end(values[i]));
-    static_cast<Numbers*>(work.to)[at] = result;
-}
-
 // vectors: how many of 16 bytes to begin with; the rest is done a number at a time.
-template <class Format, class Op, bool kTree>
+template <class Format, class Op>
 __global__ void __launch_bounds__(kReductionThreads)
     reduce(const __grid_constant__ Work work, std::size_t vectors) {
     constexpr int kCount = kVector / sizeof(typename Format::Stored);
@@ -235,37 +193,24 @@ __global__ void __launch_bounds__(kReductionThreads)
     const std::size_t stride = static_cast<std::size_t>(gridDim.x) * blockDim.x;
     const std::size_t begin = static_cast<std::size_t>(blockIdx.x) * blockDim.x + threadIdx.x;
     for (std::size_t at = begin; at < vectors; at += stride) {
-        if constexpr (kTree) {
-            reduce_tree_at<Format, Op, kCount>(work, factors, at);
-        } else {
-            reduce_at<Format, Op, kCount>(work, factors, at);
-        }
+        reduce_at<Format, Op, kCount>(work, factors, at);
     }
     for (std::size_t at = vectors * kCount + begin; at < work.count; at += stride) {
-        if constexpr (kTree) {
-            reduce_tree_at<Format, Op, 1>(work, factors, at);
-        } else {
-            reduce_at<Format, Op, 1>(work, factors, at);
-        }
+        reduce_at<Format, Op, 1>(work, factors, at);
     }
 }
 
 using Kernel = void (*)(Work, std::size_t);
 
-struct ByOp {
-    Kernel sum, min, max, product;
-};
 struct Kernels {
     std::size_t element;
-    ByOp in_line, tree;
+    Kernel sum, min, max, product;
 };
 
 // Ops: what sums, minima, maxima and products are.
 template <class Format, class... Ops>
 constexpr Kernels kernels_of() {
-    return {sizeof(typename Format::Stored),
-            {reduce<Format, Ops, false>...},
-            {reduce<Format, Ops, true>...}};
+    return {sizeof(typename Format::Stored), reduce<Format, Ops>...};
 }
 template <class Format>
 constexpr Kernels kernels() {
@@ -283,7 +228,7 @@ const Kernels kAll[] = {kernels<Plain<float>>(),
                         kernels<Brain>(),
                         kernels_of<Bool, Or, And, Or, And>()};
 
-Kernel kernel_of(const ByOp& kernels, batchai_coll_op op) {
+Kernel kernel_of(const Kernels& kernels, batchai_coll_op op) {
     switch (op) {
         case BATCHAI_COLL_MIN:
             return kernels.min;
@@ -300,10 +245,8 @@ Kernel kernel_of(const ByOp& kernels, batchai_coll_op op) {
 template <class With>
 void for_all_kernels(With with) {
     for (const Kernels& kernels : kAll) {
-        for (const ByOp& by_op : {kernels.in_line, kernels.tree}) {
-            for (const Kernel kernel : {by_op.sum, by_op.min, by_op.max, by_op.product}) {
-                with(kernel);
-            }
+        for (const Kernel kernel : {kernels.sum, kernels.min, kernels.max, kernels.product}) {
+            with(kernel);
         }
     }
 }
@@ -323,7 +266,6 @@ cudaError_t load_reductions() {
 cudaError_t launch_reduction(const Device::Reduction& reduction, int blocks, cudaStream_t stream) {
     if (reduction.count == 0) return cudaSuccess;
     const Kernels& kernels = kAll[reduction.type];
-    const ByOp& by_op = reduction.tree ? kernels.tree : kernels.in_line;
     Work work{};
     work.to = reduction.to;
     work.count = reduction.count;
@@ -331,7 +273,6 @@ cudaError_t launch_reduction(const Device::Reduction& reduction, int blocks, cud
     work.after = reduction.after;
     work.sources = static_cast<int>(reduction.sources);
     work.divisor = reduction.divisor;
-    for (work.leaves = 1; work.leaves * 2 <= work.sources;) work.leaves *= 2;
     auto places = reinterpret_cast<std::uintptr_t>(reduction.to);
     for (std::size_t k = 0; k < reduction.sources; ++k) {
         work.from[k] = reduction.from[k];
@@ -343,7 +284,7 @@ cudaError_t launch_reduction(const Device::Reduction& reduction, int blocks, cud
     const std::size_t wanted = (steps + kReductionThreads - 1) / kReductionThreads;
     void* arguments[] = {&work, &vectors};
     return cudaLaunchKernel(
-        reinterpret_cast<const void*>(kernel_of(by_op, reduction.op)),
+        reinterpret_cast<const void*>(kernel_of(kernels, reduction.op)),
         dim3(static_cast<unsigned>(std::min(wanted, static_cast<std::size_t>(blocks)))),
         dim3(kReductionThreads), arguments, 0, stream);
 }

@@ -20,7 +20,7 @@ sys::Result<std::unique_ptr<SplitRails>> SplitRails::create(const Parts& parts) 
 std::string SplitRails::name() const {
     const std::string inside = fmt::format("{} inside nodes", parts_.exchange.name());
     if (parts_.rail == nullptr) return inside;
-    return fmt::format("split rails, {}, {} between them", inside, parts_.rail->name());
+    return fmt::format("split rails, {}, pinned memory between them", inside);
 }
 
 // 16-bit numbers are multiplied instead of divided, before they are rounded.
@@ -88,14 +88,13 @@ bool SplitRails::order_next() {
 
 void SplitRails::hand_over(std::uint64_t k) {
     const NodeExchange::Chunk chunk = this->chunk(k);
-    RailExchange::Part part;
+    PinnedRail::Part part;
     part.place = parts_.exchange.place(chunk);
     part.count = parts_.exchange.part(chunk).size();
     part.type = chunk.type;
     part.op = chunk.op;
     part.after = after_;
     part.divisor = divisor_;
-    part.last = k + 1 == chunks_;
     parts_.rail->take(part, parts_.exchange.stream());
 }
 

@@ -3,8 +3,7 @@
 // SplitRails: the hierarchical allreduce of device memory. Each chunk is reduced and scattered
 // among the devices of the node. Then the ranks with the same local rank on each node combine their
 // parts, each on its own rail. Then the parts are gathered inside the node. Several chunks are in
-// progress, so that devices, PCIe in both directions and the wire are busy at once. With a rail
-// through pinned memory:
+// progress, so that devices, PCIe in both directions and the wire are busy at once:
 //
 //   exchange's stream   reduce 0  reduce 1  reduce 2  gather 0  reduce 3  gather 1 ...
 //   out                           copy 0    copy 1    ...                        to the host
@@ -25,7 +24,7 @@
 #include "collectives/device/device_operation.hpp"
 #include "collectives/device/node_exchange.hpp"
 #include "collectives/device/orders.hpp"
-#include "collectives/device/rail_exchange.hpp"
+#include "collectives/device/pinned_rail.hpp"
 
 namespace batchai::coll {
 
@@ -37,8 +36,8 @@ class SplitRails final : public DeviceOperation {
         Device& device;
         Orders& orders;
         NodeExchange& exchange;
-        RailExchange* rail = nullptr;  // accepts parts as large as the exchange's; null: one node
-        int ranks = 1;                 // all ranks that take part
+        PinnedRail* rail = nullptr;  // accepts parts as large as the exchange's; null: one node
+        int ranks = 1;               // all ranks that take part
     };
     static sys::Result<std::unique_ptr<SplitRails>> create(const Parts& parts);
 

@@ -103,8 +103,6 @@ class Stopwatch {
 }  // namespace
 
 DeviceOperation& WayChoice::way_for(const DeviceCall& call) const {
-    if (call.signature.kind != Kind::allreduce) return *ways_->all().back();
-    if (call.signature.captured) return *ways_->capturable();
     const std::size_t bytes = call.count() * type_size(call.type());
     const auto choice = std::find_if(choices_.begin(), choices_.end() - 1,
                                      [&](const Choice& it) { return bytes <= it.bytes; });
@@ -134,9 +132,6 @@ sys::Result<WayChoice> WayChoice::measure(Communicator& comm, DeviceWays& ways) 
     call.send = call.receive;
     if (engine.wait(engine.start(call)) != BATCHAI_COLL_OK) {
         return sys::Error{engine.failure().sentence};
-    }
-    if (!ways.no_direct().empty()) {
-        choice.plan_ += "\n  not from GPU to GPU: " + ways.no_direct();
     }
     choice.take_fastest(*times);
     return choice;

@@ -21,7 +21,7 @@ namespace batchai::coll {
 
 class DeviceMessages {
   public:
-    // Opens the GPU with a number, as batchai_coll_device_open does.
+    // Opens the GPU with that number; -1: one by the local rank.
     using Open = std::function<sys::Result<Gpu>(int number)>;
     // Called with the ways that were found and chosen (DeviceCommunicator::plan).
     using Tell = std::function<void(const std::string& plan)>;

@@ -36,7 +36,6 @@ struct Tag {
     static std::uint64_t fold(const Signature& signature) {
         const std::uint64_t mixed =
             (signature.count + (signature.on_devices ? 0x5851f42d4c957f2dull : 0) +
-             (signature.captured ? 0x2545f4914f6cdd1dull : 0) +
              0x9e3779b97f4a7c15ull * static_cast<std::uint32_t>(signature.root) +
              0x165667b19e3779f9ull * signature.layout +
              0x27d4eb2f165667c5ull * low_bits(signature.before) +

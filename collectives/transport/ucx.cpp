@@ -104,11 +104,6 @@ sys::Result<std::unique_ptr<UcxWire>> UcxWire::create(int node, int node_count, 
     auto context = open_context(one_host);
     if (!context) return context.error();
     wire->context_ = *context;
-    ucp_context_attr_t attributes{};
-    attributes.field_mask = UCP_ATTR_FIELD_MEMORY_TYPES;
-    if (ucp_context_query(wire->context_, &attributes) == UCS_OK) {
-        wire->memory_types_ = attributes.memory_types;
-    }
 
     ucp_worker_params_t params{};
     params.field_mask = UCP_WORKER_PARAM_FIELD_THREAD_MODE;
@@ -164,21 +159,16 @@ void UcxWire::on_endpoint_error(void* peer, ucp_ep_h, ucs_status_t status) {
     self->wire->lose(self->node, ucs_status_string(status));
 }
 
-bool UcxWire::carries(Memory memory) const {
-    return memory == Memory::host || (memory_types_ & UCS_BIT(UCS_MEMORY_TYPE_CUDA)) != 0;
-}
-
-// UCX with CUDA asks CUDA for the kind of an address, unless the caller names it.
-ucp_request_param_t UcxWire::param_of(const Ticket& ticket) const {
+// Names the kind of the memory: otherwise UCX that was built for CUDA asks CUDA for it.
+ucp_request_param_t UcxWire::host_memory() {
     ucp_request_param_t param{};
-    if (!carries(Memory::cuda)) return param;
     param.op_attr_mask = UCP_OP_ATTR_FIELD_MEMORY_TYPE;
-    param.memory_type = ticket.memory == Memory::cuda ? UCS_MEMORY_TYPE_CUDA : UCS_MEMORY_TYPE_HOST;
+    param.memory_type = UCS_MEMORY_TYPE_HOST;
     return param;
 }
 
 void UcxWire::send(int node, Tag tag, const void* data, std::size_t bytes, Ticket& ticket) {
-    ucp_request_param_t param = param_of(ticket);
+    ucp_request_param_t param = host_memory();
     ticket.receives = false;
     ticket.node = node;
     ticket.request =
@@ -186,7 +176,7 @@ void UcxWire::send(int node, Tag tag, const void* data, std::size_t bytes, Ticke
 }
 
 void UcxWire::receive(int node, Tag tag, void* data, std::size_t bytes, Ticket& ticket) {
-    ucp_request_param_t param = param_of(ticket);
+    ucp_request_param_t param = host_memory();
     param.op_attr_mask |= UCP_OP_ATTR_FLAG_NO_IMM_CMPL;  // the request reports the length
     ticket.receives = true;
     ticket.node = node;

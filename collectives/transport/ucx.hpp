@@ -32,7 +32,6 @@ class UcxWire final : public Wire {
 
     void send(int node, Tag tag, const void* data, std::size_t bytes, Ticket& ticket) override;
     void receive(int node, Tag tag, void* data, std::size_t bytes, Ticket& ticket) override;
-    bool carries(Memory memory) const override;
     bool done(Ticket& ticket) override;
     void cancel(Ticket& ticket) override;
     bool progress() override { return ucp_worker_progress(worker_) != 0; }
@@ -55,7 +54,7 @@ class UcxWire final : public Wire {
     };
 
     explicit UcxWire(int node) : node_(node) {}
-    ucp_request_param_t param_of(const Ticket& ticket) const;
+    static ucp_request_param_t host_memory();
     bool finish(ucs_status_ptr_t request);
     void discard_unread();
     void close();
@@ -63,7 +62,6 @@ class UcxWire final : public Wire {
 
     int node_;
     ucp_context_h context_ = nullptr;
-    std::uint64_t memory_types_ = 0;  // kinds of memory that UCX carries, as its bit mask
     ucp_worker_h worker_ = nullptr;
     std::string address_;
     std::vector<std::uint16_t> ports_;

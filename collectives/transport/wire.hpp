@@ -23,7 +23,6 @@ struct Ticket {
     std::size_t expected = 0;  // bytes
     int node = -1;
     bool receives = false;
-    Memory memory = Memory::host;  // the kind of the buffer's memory, set by the caller
 };
 
 class Wire {
@@ -38,9 +37,6 @@ class Wire {
     virtual bool done(Ticket& ticket) = 0;
     // Cancels the message. Its buffer must stay until the Wire is destroyed.
     virtual void cancel(Ticket& ticket) = 0;
-
-    // Whether the wire reads and writes this kind of memory. It always does for host memory.
-    virtual bool carries(Memory memory) const { return memory == Memory::host; }
 
     // Makes progress on messages; returns whether there was any.
     virtual bool progress() = 0;

@@ -210,7 +210,7 @@ void try_several(Job& job, cudaStream_t stream) {
     constexpr std::size_t kCalls = 6;
     std::vector<std::unique_ptr<Buffers>> buffers;
     std::vector<Task> tasks;
-    std::vector<batchai_coll_device_request*> requests;
+    std::vector<Job::Request*> requests;
     using Type = numbers::Int32;
     for (std::size_t k = 0; k < kCalls; ++k) {
         tasks.push_back({BATCHAI_COLL_SUM, 100'000 * k + 1, k % 2, k % 3 == 0});
@@ -225,12 +225,11 @@ void try_several(Job& job, cudaStream_t stream) {
         requests.push_back(job.start(buffers[k]->send(), buffers[k]->receive(), tasks[k].count,
                                      Type::kType, BATCHAI_COLL_SUM, nullptr, stream));
     }
-    check(batchai_coll_device_wait(requests[3]));
-    check(batchai_coll_device_wait(requests[0]));
+    job.wait(requests[3]);
+    job.wait(requests[0]);
     for (const std::size_t k : {1u, 2u, 4u, 5u}) {
-        batchai_coll_status status = BATCHAI_COLL_IN_PROGRESS;
-        while (status == BATCHAI_COLL_IN_PROGRESS) status = batchai_coll_device_test(requests[k]);
-        check(status);
+        while (!job.has_ended(requests[k])) {
+        }
     }
     for (std::size_t k = 0; k < kCalls; ++k) {
         const auto* got = reinterpret_cast<const std::int32_t*>(buffers[k]->get(stream));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Job: a rank of a job with a GPU, through the C interface, without a launcher: ranks that were
-// forked find each other on their board. QueueJob: the same with a queue. And a test of jobs of all
+// Job: a rank of a job with a GPU, without a launcher: ranks that were forked find each other on
+// their board. QueueJob: the same with a queue, through the C interface. And a test of jobs of all
 // shapes.
 #pragma once
 
@@ -61,36 +61,62 @@ class RankOnGpu {
     int gpu_ = 0, gpus_ = 0;
 };
 
+// Allreduces without a queue, so that a test chooses their order and sees the plan.
 class Job : public RankOnGpu {
   public:
+    using Request = DeviceCommunicator::Request;
+
     Job(Board& board, int rank, int size, Place place) : RankOnGpu(board, rank, size, place) {
-        check(batchai_coll_device_open(comm(), gpus() > 1 ? gpu() : -1, &device_));
+        auto made = DeviceCommunicator::create(*comm()->communicator,
+                                               api::open_gpu(gpus() > 1 ? gpu() : -1, 0));
+        if (!made) throw std::runtime_error(made.error().message);
+        device_ = std::move(*made);
     }
 
-    batchai_coll_device* device() const { return device_; }
+    const std::string& plan() const { return device_->plan(); }
 
-    batchai_coll_device_request* start(const void* send, void* receive, std::size_t count,
-                                       batchai_coll_type type, batchai_coll_op op,
-                                       const batchai_coll_scaling* scaling, cudaStream_t stream) {
-        batchai_coll_device_request* request = nullptr;
-        check(batchai_coll_device_allreduce_async(device_, send, receive, count, type, op, scaling,
-                                                  stream, &request));
-        return request;
+    Request* start(const void* send, void* receive, std::size_t count, batchai_coll_type type,
+                   batchai_coll_op op, const batchai_coll_scaling* scaling, cudaStream_t stream) {
+        DeviceCall call = allreduce_call(static_cast<const std::byte*>(send),
+                                         static_cast<std::byte*>(receive), count, type, op);
+        if (scaling != nullptr) {
+            call.signature.before = scaling->before;
+            call.signature.after = scaling->after;
+        }
+        call.stream = reinterpret_cast<Device::Stream>(stream);
+        expect_no_failure();
+        return device_->start(call);
     }
     // Returns when all is in the stream.
+    void wait(Request* request) {
+        (void)device_->wait(request);
+        expect_no_failure();
+    }
+    bool has_ended(Request* request) {
+        const auto status = device_->test(request);
+        expect_no_failure();
+        return status == BATCHAI_COLL_OK;
+    }
     void allreduce(const void* send, void* receive, std::size_t count, batchai_coll_type type,
                    batchai_coll_op op, const batchai_coll_scaling* scaling, cudaStream_t stream) {
-        check(batchai_coll_device_wait(start(send, receive, count, type, op, scaling, stream)));
+        wait(start(send, receive, count, type, op, scaling, stream));
     }
 
     // Collective.
     void finish() {
-        check(batchai_coll_device_close(device_));
+        (void)device_->close();
+        expect_no_failure();
+        device_.reset();
         check(batchai_coll_finalize(comm()));
     }
 
   private:
-    batchai_coll_device* device_ = nullptr;
+    void expect_no_failure() const {
+        const Failure& failure = device_->failure();
+        if (failure.status != BATCHAI_COLL_OK) throw std::runtime_error(failure.sentence);
+    }
+
+    std::unique_ptr<DeviceCommunicator> device_;
 };
 
 class QueueJob : public RankOnGpu {

@@ -71,10 +71,6 @@ typename Type::Stored expected(const Reducer& reducer, const Device::Reduction& 
         std::memcpy(&number, reducer.host(k) + i * sizeof number, sizeof number);
         return number;
     };
-    if (reduction.tree) {
-        return numbers::reduced_as_a_tree<Type>(reduction.op, sources, stored, reduction.after,
-                                                reduction.divisor);
-    }
     return numbers::reduced_plainly<Type>(reduction.op, sources, stored, reduction.before,
                                           reduction.after, reduction.divisor);
 }
@@ -111,12 +107,6 @@ std::vector<Shape> shapes() {
             {16, 999, 0, 15}, {16, 33, 1, -1}, {2, 700001, 0, -1}, {8, 300007, 1, 3}};
 }
 
-std::vector<Shape> trees() {
-    if (machine().brief) return {{4, 1001, 0, -1}, {7, 1001, 1, 6}};
-    return {{1, 33, 0, -1},  {2, 999, 0, 0},   {3, 4099, 1, -1}, {4, 4096, 0, 0}, {5, 70001, 1, 4},
-            {7, 4099, 0, 2}, {8, 4099, 0, -1}, {13, 999, 0, 12}, {16, 999, 1, -1}};
-}
-
 const Registered kReductions{
     "reductions", true, [] {
         run_ranks({1}, [](int, Board&) {
@@ -128,14 +118,10 @@ const Registered kReductions{
                 for (const auto op :
                      {BATCHAI_COLL_SUM, BATCHAI_COLL_MIN, BATCHAI_COLL_MAX, BATCHAI_COLL_PRODUCT}) {
                     for (const Shape& shape : shapes()) compare<Type>(reducer, {.op = op}, shape);
-                    for (const Shape& shape : trees()) {
-                        compare<Type>(reducer, {.op = op, .tree = true}, shape);
-                    }
                 }
                 for (const int divisor : {2, 3, 8}) {
                     if (kIsBool) continue;
                     compare<Type>(reducer, {.divisor = divisor}, {2, 4099, 0, -1});
-                    compare<Type>(reducer, {.divisor = divisor, .tree = true}, {6, 4099, 0, 2});
                     if (!kIsFloat) continue;
                     compare<Type>(reducer, {.before = 0.3, .after = 1.7, .divisor = divisor},
                                   {3, 4099, 1, 0});

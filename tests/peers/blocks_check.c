@@ -6,7 +6,7 @@
 //
 // blocks_check MODE, where MODE is one of
 //
-//   blocks     all operations on blocks, and reduce, of many lengths
+//   blocks     all operations on blocks, of many lengths
 //   lengths    ranks disagree on the lengths of blocks; all get MISMATCH
 //   split      communicators of even ranks, odd ranks and the last two, all at work at once
 //   arguments  what is refused; the communicator survives it
@@ -86,27 +86,11 @@ static void try_reduce_scatter(batchai_coll_comm* of, int me, int ranks, size_t 
     if (receive[counts[me]] != -1) fail("reduce_scatter: something behind the last number");
 }
 
-static void try_reduce(batchai_coll_comm* of, int me, int ranks, size_t scale) {
-    const batchai_coll_scaling halves = {0.5, 2};
-    float* numbers = (float*)send;
-    const int root = (int)(scale % (size_t)ranks);
-    for (size_t i = 0; i < scale; ++i) numbers[i] = (float)(i % 100) + (float)me;
-    memset(receive, 0, sizeof receive);
-    expect(batchai_coll_reduce(of, numbers, me == root ? receive : NULL, scale,
-                               BATCHAI_COLL_FLOAT32, BATCHAI_COLL_SUM, &halves, root),
-           "reduce");
-    for (size_t i = 0; i < scale && me == root; ++i) {
-        const int sum = (int)(i % 100) * ranks + ranks * (ranks - 1) / 2;
-        if (((float*)receive)[i] != (float)sum) fail("reduce: a wrong number");
-    }
-}
-
 static void blocks(batchai_coll_comm* of) {
     const int me = batchai_coll_rank(of), ranks = batchai_coll_size(of);
     for (size_t scale = 0; scale <= (1 << 16); scale = scale == 0 ? 1 : scale * 4) {
         if (scale * (size_t)ranks >= kRoom) break;
         try_allgatherv(of, me, ranks, scale);
-        try_reduce(of, me, ranks, scale);
         try_reduce_scatter(of, me, ranks, scale);
         try_alltoallv(of, me, ranks, scale, 1);
         try_alltoallv(of, me, ranks, scale, 0);
@@ -206,8 +190,7 @@ static void arguments(void) {
     refused(batchai_coll_reduce_scatter(comm, send, send, counts, type, BATCHAI_COLL_SUM, NULL),
             "in place");
     refused(batchai_coll_reduce_scatter(comm, send, receive, counts, type, 9, NULL), "no such op");
-    refused(batchai_coll_reduce(comm, send, receive, 1, type, BATCHAI_COLL_SUM, NULL, size),
-            "no such root");
+    refused(batchai_coll_broadcast(comm, receive, 1, type, size), "no such root");
     blocks(comm);
 }
 

@@ -154,3 +154,15 @@ setup() {
         [ "$(grep -c ': rank 1 did not arrive within 1 s;' <<<"$output")" -eq "${layout##* }" ]
     done
 }
+
+@test "the example of docs/collectives.md compiles and runs" {
+    root=$(cd "$BATS_TEST_DIRNAME/../.." && pwd)
+    cd "$BATS_TEST_TMPDIR"
+    sed -n '/^```c$/,/^```$/{/^```/!p}' "$root/docs/collectives.md" >example.c
+    cc -Wall -Wextra -Werror -I"$root/collectives/include" example.c -o example \
+        -L"$BATCHAI_BUILD/lib" -lbatchai_collectives -Wl,-rpath,"$BATCHAI_BUILD/lib"
+    run local_launch 1 2 ./example
+    [ "$status" -eq 0 ]
+    grep -qx "rank 0 of 2: the average is 0.5" <<<"$output"
+    grep -qx "rank 1 of 2: the average is 0.5" <<<"$output"
+}

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * libbatchai_collectives: collective operations between the ranks of a job, in C.
+ * libbatchai_collectives: collective operations between the ranks of a job, in C. horovod.torch and
+ * horovod.tensorflow use the queue (below), and split and group. docs/collectives.md has an example
+ * of a program in C.
  *
  * Bootstraps through PMIx (any PMIx launcher: batchai-launch, srun --mpi=pmix, mpirun; a process
  * without a PMIx server is a job of one rank). Inside a node data goes through shared memory,
@@ -16,8 +18,9 @@
  *
  * Buffers: counts are elements and size_t; any count is allowed, zero included. Send and receive
  * buffers are either the same (in place; for an allgather, send is this rank's block of receive) or
- * do not overlap. Buffers are in host memory, at any address; those of batchai_coll_device are in
- * GPU memory. They belong to the caller and must stay untouched until the operation has completed.
+ * do not overlap. Buffers are in host memory, at any address; tensors that a queue reduces may be
+ * in GPU memory. They belong to the caller and must stay untouched until the operation has
+ * completed.
  *
  * Threads: one thread at a time may use a communicator and its requests. The exception is
  * batchai_coll_abort, which any thread may call. In a child of fork(), operations are refused.
@@ -162,7 +165,7 @@ BATCHAI_COLL_API int batchai_coll_node_rank(const batchai_coll_comm* comm); /* i
 BATCHAI_COLL_API int batchai_coll_node_count(const batchai_coll_comm* comm);
 
 /* Allocates memory for buffers that the other ranks of the node can address: `bytes` for this rank,
- * any number, zeroed and page aligned. Allreduces and reduces of comm read a buffer in this memory
+ * any number, zeroed and page aligned. Allreduces of comm read a buffer in this memory
  * in place. Allreduces of ranks of one node also write it in place, instead of copying it through
  * shared memory: about twice as fast for long messages (docs/collectives.md). Broadcasts,
  * allgathers and alltoalls of ranks of one node read send buffers in place if all of them are in
@@ -193,11 +196,6 @@ BATCHAI_COLL_API void batchai_coll_label(batchai_coll_comm* comm, const char* la
 BATCHAI_COLL_API batchai_coll_status batchai_coll_allreduce_async(
     batchai_coll_comm* comm, const void* send, void* receive, size_t count, batchai_coll_type type,
     batchai_coll_op op, const batchai_coll_scaling* scaling, batchai_coll_request** request);
-/* The same, but only the root gets the result; on other ranks receive is not used. */
-BATCHAI_COLL_API batchai_coll_status batchai_coll_reduce_async(
-    batchai_coll_comm* comm, const void* send, void* receive, size_t count, batchai_coll_type type,
-    batchai_coll_op op, const batchai_coll_scaling* scaling, int root,
-    batchai_coll_request** request);
 /* send holds a block for each rank, one after another in rank order, counts[r] elements for rank r:
  * the same numbers on all ranks. receive gets the reduction of this rank's blocks; it does not
  * overlap send. */
@@ -247,11 +245,6 @@ BATCHAI_COLL_API batchai_coll_status batchai_coll_allreduce(batchai_coll_comm* c
                                                             size_t count, batchai_coll_type type,
                                                             batchai_coll_op op,
                                                             const batchai_coll_scaling* scaling);
-BATCHAI_COLL_API batchai_coll_status batchai_coll_reduce(batchai_coll_comm* comm, const void* send,
-                                                         void* receive, size_t count,
-                                                         batchai_coll_type type, batchai_coll_op op,
-                                                         const batchai_coll_scaling* scaling,
-                                                         int root);
 BATCHAI_COLL_API batchai_coll_status batchai_coll_reduce_scatter(
     batchai_coll_comm* comm, const void* send, void* receive, const size_t* counts,
     batchai_coll_type type, batchai_coll_op op, const batchai_coll_scaling* scaling);
@@ -334,14 +327,28 @@ BATCHAI_COLL_API batchai_coll_status batchai_coll_submit_allreduce(
     const batchai_coll_tensor* tensors, size_t tensor_count, batchai_coll_op op,
     const batchai_coll_scaling* scaling, int priority, batchai_coll_ticket** ticket);
 
-/* The same for tensors in the memory of a GPU (see below). number: the GPU, as in
- * batchai_coll_device_open. A rank must pass the same number in all its submissions to this queue,
- * else it gets BATCHAI_COLL_ERR_ARGUMENT. An operation's tensors must be on GPUs on all ranks or on
- * none. stream: as in batchai_coll_device_allreduce_async. Work that is in the stream already comes
- * before the operation. Work that the caller adds after ticket_wait or ticket_test has reported the
- * end comes after it, so the caller need not wait for the GPU. The stream must exist until then.
+/* The same for tensors in the memory of a GPU. number: the GPU, as cudaSetDevice counts in this
+ * process; -1: the local rank's number, modulo the number of GPUs. A rank must pass the same number
+ * in all its submissions to this queue, else it gets BATCHAI_COLL_ERR_ARGUMENT. An operation's
+ * tensors must be on GPUs on all ranks or on none. stream: a cudaStream_t (null: the default
+ * stream), which is not being captured. Work that is in the stream already comes before the
+ * operation. Work that the caller adds after ticket_wait or ticket_test has reported the end comes
+ * after it, so the caller need not wait for the GPU. The stream must exist until then.
+ *
  * The first submission opens the GPU on all ranks and allocates a buffer of fusion_bytes there; the
- * queue's close closes it. After a failure of the communicator, GPUs may still use the tensors. */
+ * queue's close closes it. The ranks then measure the ways that work here, and take the fastest for
+ * each size:
+ *   - hierarchical, in chunks that overlap. The GPUs of a node reduce among themselves, by NCCL, or
+ *     in shared GPU memory if there is no NCCL or ranks share a GPU. Ranks with the same local rank
+ *     on each node combine their parts, through host memory. Then the GPUs of the node gather the
+ *     parts.
+ *   - by NCCL alone
+ *   - through the host
+ * If NCCL computes the sums of a node, the promise about bits above does not hold for them, and
+ * minima and maxima may lose a NaN.
+ *
+ * After a failure of the communicator, close returns within some seconds, even if the GPU still
+ * waits; that work ends in the background, and may still use the tensors. */
 BATCHAI_COLL_API batchai_coll_status batchai_coll_submit_device_allreduce(
     batchai_coll_queue* queue, const char* name, const char* details,
     const batchai_coll_tensor* tensors, size_t tensor_count, batchai_coll_op op,
@@ -381,89 +388,9 @@ BATCHAI_COLL_API batchai_coll_status batchai_coll_ticket_wait(batchai_coll_queue
 BATCHAI_COLL_API batchai_coll_status batchai_coll_queue_timeline(batchai_coll_queue* queue,
                                                                  const char* path, int mark_cycles);
 
-/* Operations on GPU memory. An allreduce takes one of these ways:
- *   - hierarchical, in chunks that overlap. The GPUs of a node reduce among themselves, by NCCL, or
- *     in shared GPU memory if there is no NCCL or ranks share a GPU. Ranks with the same local rank
- *     on each node combine their parts, through host memory, or from GPU to GPU if UCX carries GPU
- *     memory. Then the GPUs of the node gather the parts.
- *   - by NCCL alone
- *   - through the host
- * Open measures the ways that work here and takes the fastest for each size.
- *
- * If NCCL computes the sums of a node, the promise about bits above does not hold for them, and
- * minima and maxima may lose a NaN. */
-typedef struct batchai_coll_device batchai_coll_device;
-typedef struct batchai_coll_device_request batchai_coll_device_request;
-
 /* The GPU software that this library was built with and finds on this machine: "CUDA 13.0, NCCL
  * 2.28.9", or "off (why)". Valid until the calling thread's next call. */
 BATCHAI_COLL_API const char* batchai_coll_gpu_support(void);
-
-/* Open is collective over all ranks of comm; an error on one rank is an error on all. number: the
- * GPU, as cudaSetDevice counts in this process; -1: the local rank's number, modulo the number of
- * GPUs. comm must not belong to a queue. It stays usable; all ranks call its operations and those
- * on the device in one common order.
- *
- * Close the device before comm is finalized, after all operations have ended. Close is collective
- * too, except after an error, and waits for the GPU. After an error it returns within some seconds,
- * even if the GPU still waits; that work ends in the background. Until the stream of an operation
- * has come to its end, the GPU may use the operation's memory. */
-BATCHAI_COLL_API batchai_coll_status batchai_coll_device_open(batchai_coll_comm* comm, int number,
-                                                              batchai_coll_device** device);
-BATCHAI_COLL_API batchai_coll_status batchai_coll_device_close(batchai_coll_device* device);
-
-/* As batchai_coll_allreduce_async, for GPU memory. stream: a cudaStream_t (null: the default
- * stream). Work that is in the stream already comes before the allreduce. Work that the caller adds
- * after wait or test has reported the end comes after it, so the caller need not wait for the GPU.
- * Progress is made in test and wait only. Several allreduces may be under way; they are done in the
- * order of their start.
- *
- * Graphs: if the stream is being captured, on all ranks, the allreduce becomes a part of the graph
- * once wait or test has reported its end. Do not end the capture before that, and do not begin a
- * capture in a stream with an operation that has not ended. Capturing needs one rank alone, or NCCL
- * between all ranks with a GPU each; else it is BATCHAI_COLL_ERR_ARGUMENT. The other operations
- * cannot be captured either. All ranks launch the graph equally often, in the same order with other
- * operations of the device, by one stream or by events. This library does not see launches: if not
- * all ranks launch, or a rank dies meanwhile, the GPU waits, as with NCCL's own graphs. Destroy
- * graphs before the device is closed: close waits for that for two seconds, then returns
- * BATCHAI_COLL_ERR_ARGUMENT. After an error graphs are unusable. */
-BATCHAI_COLL_API batchai_coll_status batchai_coll_device_allreduce_async(
-    batchai_coll_device* device, const void* send, void* receive, size_t count,
-    batchai_coll_type type, batchai_coll_op op, const batchai_coll_scaling* scaling, void* stream,
-    batchai_coll_device_request** request);
-/* The other operations on GPU memory, as those without "device". They go through host memory. */
-BATCHAI_COLL_API batchai_coll_status batchai_coll_device_reduce_async(
-    batchai_coll_device* device, const void* send, void* receive, size_t count,
-    batchai_coll_type type, batchai_coll_op op, const batchai_coll_scaling* scaling, int root,
-    void* stream, batchai_coll_device_request** request);
-BATCHAI_COLL_API batchai_coll_status batchai_coll_device_reduce_scatter_async(
-    batchai_coll_device* device, const void* send, void* receive, const size_t* counts,
-    batchai_coll_type type, batchai_coll_op op, const batchai_coll_scaling* scaling, void* stream,
-    batchai_coll_device_request** request);
-BATCHAI_COLL_API batchai_coll_status batchai_coll_device_broadcast_async(
-    batchai_coll_device* device, void* buffer, size_t count, batchai_coll_type type, int root,
-    void* stream, batchai_coll_device_request** request);
-BATCHAI_COLL_API batchai_coll_status batchai_coll_device_allgather_async(
-    batchai_coll_device* device, const void* send, void* receive, size_t count,
-    batchai_coll_type type, void* stream, batchai_coll_device_request** request);
-BATCHAI_COLL_API batchai_coll_status batchai_coll_device_allgatherv_async(
-    batchai_coll_device* device, const void* send, void* receive, const size_t* counts,
-    batchai_coll_type type, void* stream, batchai_coll_device_request** request);
-BATCHAI_COLL_API batchai_coll_status batchai_coll_device_alltoall_async(
-    batchai_coll_device* device, const void* send, void* receive, size_t count,
-    batchai_coll_type type, void* stream, batchai_coll_device_request** request);
-BATCHAI_COLL_API batchai_coll_status batchai_coll_device_alltoallv_async(
-    batchai_coll_device* device, const void* send, const size_t* send_counts, void* receive,
-    const size_t* receive_counts, batchai_coll_type type, void* stream,
-    batchai_coll_device_request** request);
-
-/* OK or an error: the request is gone. IN_PROGRESS (test only): call again. */
-BATCHAI_COLL_API batchai_coll_status batchai_coll_device_test(batchai_coll_device_request* request);
-BATCHAI_COLL_API batchai_coll_status batchai_coll_device_wait(batchai_coll_device_request* request);
-
-/* The ways that work here, the time of each for each size, and the way taken, in some lines of text
- * for the user. Valid until close. */
-BATCHAI_COLL_API const char* batchai_coll_device_plan(const batchai_coll_device* device);
 
 #ifdef __cplusplus
 }

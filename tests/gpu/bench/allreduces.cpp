@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Allreduces through the C interface, of float32 sums in place, of two virtual nodes of one rank
+// Allreduces without a queue, of float32 sums in place, of two virtual nodes of one rank
 // and of one node of two ranks, all on one GPU; a call is timed from its start until its result is
 // in memory, on the slowest rank.
 //
@@ -152,7 +152,7 @@ void measure_two_nodes(Job& job, Figures& figures, double rate) {
 void run_job(const std::vector<int>& shape, const std::function<void(Job& job)>& body) {
     run_ranks(shape, [&](int rank, Board& board) {
         Job job(board, rank, 2, Place::shared);
-        if (rank == 0) std::printf("%s\n", batchai_coll_device_plan(job.device()));
+        if (rank == 0) std::printf("%s\n", job.plan().c_str());
         std::fflush(stdout);  // it ends without
         body(job);
         job.finish();

@@ -3,7 +3,7 @@
 // NCCL between emulated GPUs: ranks meet in memory that the maker of an id has, and bring their
 // data there piece by piece. As NCCL's communicators that do not block: a call returns at once, and
 // a thread of the communicator's own waits for the other ranks and puts the operation into its
-// stream, a little later. A communicator's end waits for that of all graphs that have operations.
+// stream, a little later. A communicator's end waits for its operations in streams.
 #include <nccl.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -84,7 +84,7 @@ struct ncclComm {
     Meeting& meeting;
     const int rank, ranks;
     std::atomic<bool> is_aborted = false;
-    // Which operations have, too, in streams and graphs.
+    // Which operations have, too, in streams.
     std::shared_ptr<void> operations = std::make_shared<int>();
     std::minstd_rand random;   // the worker's
     emulation::Worker worker;  // last, as it uses the others

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Streams, events, copies, launches, and graphs. A graph is what one captured stream was given;
-// other streams, and events, cannot be captured with it here.
+// Streams, events, copies and launches. A stream can be captured, and does nothing then.
 #include <chrono>
 #include <condition_variable>
 #include <cstring>
@@ -24,14 +23,7 @@ struct CUevent_st {
     Clock::time_point at;
 };
 
-struct CUuserObject_st {
-    std::shared_ptr<void> object;
-};
-struct CUgraph_st {
-    std::vector<std::function<void()>> work;
-    std::vector<std::shared_ptr<void>> objects;
-};
-struct CUgraphExec_st : CUgraph_st {};
+struct CUgraph_st {};
 
 struct CUstream_st : emulation::Worker {
     std::mutex lock;
@@ -85,11 +77,7 @@ namespace emulation {
 void enqueue(cudaStream_t stream, std::function<void()> work) {
     cudaStream_t const it = own(stream);
     const std::scoped_lock held(it->lock);
-    if (it->graph != nullptr) {
-        it->graph->work.push_back(std::move(work));
-    } else {
-        it->add(std::move(work));
-    }
+    if (it->graph == nullptr) it->add(std::move(work));
 }
 
 void wait_for_all_streams() {
@@ -214,59 +202,12 @@ cudaError_t cudaStreamIsCapturing(cudaStream_t stream, cudaStreamCaptureStatus* 
     *status = is_captured(stream) ? cudaStreamCaptureStatusActive : cudaStreamCaptureStatusNone;
     return cudaSuccess;
 }
-#if CUDART_VERSION >= 13000
-cudaError_t cudaStreamGetCaptureInfo(cudaStream_t stream, cudaStreamCaptureStatus* status,
-                                     unsigned long long*, cudaGraph_t* graph,
-                                     const cudaGraphNode_t**, const cudaGraphEdgeData**,
-                                     std::size_t*) {
-#else
-cudaError_t cudaStreamGetCaptureInfo_v2(cudaStream_t stream, cudaStreamCaptureStatus* status,
-                                        unsigned long long*, cudaGraph_t* graph,
-                                        const cudaGraphNode_t**, std::size_t*) {
-#endif
-    const std::scoped_lock held(stream->lock);
-    *graph = stream->graph;
-    *status = *graph != nullptr ? cudaStreamCaptureStatusActive : cudaStreamCaptureStatusNone;
-    return cudaSuccess;
-}
-cudaError_t cudaUserObjectCreate(cudaUserObject_t* made, void* object, cudaHostFn_t destroy,
-                                 unsigned int, unsigned int) {
-    *made = new CUuserObject_st{std::shared_ptr<void>(object, destroy)};
-    return cudaSuccess;
-}
-cudaError_t cudaUserObjectRelease(cudaUserObject_t object, unsigned int) {
-    delete object;
-    return cudaSuccess;
-}
-cudaError_t cudaGraphRetainUserObject(cudaGraph_t graph, cudaUserObject_t object, unsigned int,
-                                      unsigned int) {
-    graph->objects.push_back(object->object);
-    delete object;  // moved
-    return cudaSuccess;
-}
 cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* graph) {
     const std::scoped_lock held(stream->lock);
     *graph = std::exchange(stream->graph, nullptr);
     return *graph != nullptr ? cudaSuccess : emulation::fail(cudaErrorIllegalState);
 }
 cudaError_t cudaGraphDestroy(cudaGraph_t graph) {
-    delete graph;
-    return cudaSuccess;
-}
-cudaError_t cudaGraphInstantiate(cudaGraphExec_t* made, cudaGraph_t graph, unsigned long long) {
-    *made = new CUgraphExec_st{*graph};
-    return cudaSuccess;
-}
-cudaError_t cudaGraphGetNodes(cudaGraph_t graph, cudaGraphNode_t*, std::size_t* count) {
-    *count = graph->work.size();
-    return cudaSuccess;
-}
-cudaError_t cudaGraphLaunch(cudaGraphExec_t graph, cudaStream_t stream) {
-    for (const auto& work : graph->work) emulation::enqueue(stream, work);
-    emulation::enqueue(stream, [objects = graph->objects] {});  // until it has been done
-    return cudaSuccess;
-}
-cudaError_t cudaGraphExecDestroy(cudaGraphExec_t graph) {
     delete graph;
     return cudaSuccess;
 }

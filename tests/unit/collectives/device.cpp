@@ -170,9 +170,7 @@ typename Type::Stored expected(const std::vector<std::vector<typename Type::Stor
     const auto [op, before, after, divisor] =
         std::tuple(reduction.op, reduction.before, reduction.after, reduction.divisor);
     const auto stored = [&](std::size_t k) { return inputs[k][i]; };
-    return reduction.tree
-               ? reduced_as_a_tree<Type>(op, inputs.size(), stored, after, divisor)
-               : reduced_plainly<Type>(op, inputs.size(), stored, before, after, divisor);
+    return reduced_plainly<Type>(op, inputs.size(), stored, before, after, divisor);
 }
 
 template <class Type>
@@ -352,24 +350,6 @@ BOOST_AUTO_TEST_CASE(every_type_and_operation_is_reduced) {
     });
 }
 
-BOOST_AUTO_TEST_CASE(a_tree_is_combined_as_nodes_are) {
-    on_host_and_gpu([](Device& device) {
-        for_each_type([&](auto type) {
-            using Type = decltype(type);
-            for (const auto op :
-                 {BATCHAI_COLL_SUM, BATCHAI_COLL_MIN, BATCHAI_COLL_MAX, BATCHAI_COLL_PRODUCT}) {
-                for (std::size_t sources = 1; sources <= 16; ++sources) {
-                    check<Type>(device, {.op = op, .tree = true}, sources, 1003);
-                }
-                check<Type>(device, {.op = op, .tree = true}, 5, 128, 3);
-            }
-        });
-        check<Float16>(device, {.after = 1.7, .tree = true}, 6, 320, 1);
-        check<Float32>(device, {.after = 1.7, .divisor = 3, .tree = true}, 6, 300);
-        check<Int32>(device, {.divisor = 3, .tree = true}, 4, 300);
-    });
-}
-
 BOOST_AUTO_TEST_CASE(factors_are_applied) {
     on_host_and_gpu([](Device& device) {
         for_each_float([&](auto type) {
@@ -402,10 +382,6 @@ BOOST_AUTO_TEST_CASE(a_wrong_reduction_is_refused) {
     BOOST_TEST(refused([](auto& reduction) { reduction.sources = 0; }));
     BOOST_TEST(refused([](auto& reduction) { reduction.sources = 17; }));
     BOOST_TEST(refused([](auto& reduction) { reduction.divisor = 0; }));
-    BOOST_TEST(refused([](auto& reduction) {
-        reduction.tree = true;
-        reduction.before = 2;
-    }));
     BOOST_TEST(refused([](auto& reduction) { reduction.to += 1; }));
     BOOST_TEST(refused([](auto& reduction) { reduction.count = 9; }));
     BOOST_TEST(refused([](auto& reduction) {

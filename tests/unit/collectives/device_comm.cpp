@@ -1,27 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Operations on device memory between real processes, on HostDevices: how they find what their
+// Allreduces of device memory between real processes, on HostDevices: how they find what their
 // devices can do together, all ways that there are, and what happens when one of them dies.
 #include "collectives/device/device_comm.hpp"
 
 #include "collectives/device/host.hpp"
 #include "ends.hpp"
 #include "processes.hpp"
-#include "rails_compared.hpp"
 
 using namespace batchai::coll;
 
 namespace {
-
-// Combines nothing as nodes are combined, which only rails from device to device want.
-class WithoutTrees final : public HostDevice {
-  public:
-    using HostDevice::HostDevice;
-    batchai::sys::Result<void> reduce(const Reduction& reduction, Stream stream) override {
-        if (reduction.tree) return batchai::sys::Error{"no trees today"};
-        return HostDevice::reduce(reduction, stream);
-    }
-};
 
 // One rank's part.
 class Member {
@@ -29,9 +18,8 @@ class Member {
     Member(Board& board, int rank, int size) : comm_(join(board, 0, rank, size)) {}
 
     // Why it cannot be opened; memory: bytes for each of two buffers.
-    template <class Kind = HostDevice>
     std::string open(std::size_t bytes) {
-        const auto device = std::make_shared<Kind>(comm_->topology().rank + 1);
+        const auto device = std::make_shared<HostDevice>(comm_->topology().rank + 1);
         auto made = DeviceCommunicator::create(*comm_, Gpu{device, nullptr});
         if (!made) return made.error().message;
         device_ = std::move(*made);
@@ -66,41 +54,6 @@ class Member {
             const auto expected =
                 static_cast<float>(ranks * static_cast<int>(i % 13) + ranks * (ranks - 1) / 2);
             if (receive_[i] != expected) return "a sum is wrong";
-        }
-        return {};
-    }
-
-    // Blocks of different lengths from every rank to every rank, twice under way together.
-    // expected: how much more this rank expects of rank 0 than it is sent.
-    std::string exchange(std::size_t count, std::size_t expected = 0) {
-        const int ranks = comm_->topology().size, own = comm_->topology().rank;
-        const auto length = [&](int from, int to) {
-            return static_cast<std::size_t>((from * 2 + to) % 3) * count / 2;
-        };
-        const auto value = [](int from, int to, std::size_t i) {
-            return static_cast<float>(from * 100 + to * 10) + static_cast<float>(i % 7);
-        };
-        float* at = send_;
-        std::vector<DeviceCommunicator::Request*> requests;
-        {
-            std::vector<std::size_t> sent, received;
-            for (int r = 0; r < ranks; ++r) {
-                sent.push_back(length(own, r));
-                received.push_back(length(r, own) + (r == 0 ? expected : 0));
-                for (std::size_t i = 0; i < sent.back(); ++i) *at++ = value(own, r, i);
-            }
-            DeviceCall call = this->call(0, 0);
-            call.signature.kind = Kind::alltoallv;
-            call.counts = sent;
-            call.receive_counts = received;
-            for (int c = 0; c < 2; ++c) requests.push_back(device_->start(call));
-        }
-        if (std::string failed = await(requests); !failed.empty()) return failed;
-        const float* got = receive_;
-        for (int r = 0; r < ranks; ++r) {
-            for (std::size_t i = 0; i < length(r, own); ++i) {
-                if (*got++ != value(r, own, i)) return "a block is wrong";
-            }
         }
         return {};
     }
@@ -153,43 +106,14 @@ BOOST_AUTO_TEST_CASE(ranks_find_their_ways_and_sums_are_right) {
                 const bool shares = nodes[0] > 1 && nodes[0] == nodes.back();
                 const std::string& plan = member.device().plan();
                 const auto has = [&](const char* way) { return plan.find(way) != plan.npos; };
-                const bool direct = shares && nodes.size() > 1;
-                if (has("shared memory") != shares || has("GPU to GPU between") != direct) {
+                const bool rails = shares && nodes.size() > 1;
+                if (has("shared memory") != shares || has("pinned memory between") != rails) {
                     return "the plan is " + plan;
                 }
                 return member.close();
             }));
         }
     }
-}
-
-BOOST_AUTO_TEST_CASE(both_kinds_of_rails_give_the_same_bits) {
-    for (const int nodes : {2, 3, 4, 6}) {
-        Processes job(std::vector<int>(static_cast<std::size_t>(nodes), 1));
-        expect_well(job.run([&](int rank, Board& board) -> std::string {
-            const auto comm = join(board, 0, rank, nodes);
-            HostDevice device(static_cast<std::uint64_t>(rank) + 1);
-            const std::string wrong = test::compare_rails(*comm, device);
-            return wrong.empty() ? comm->finalize().sentence : wrong;
-        }));
-    }
-}
-
-BOOST_AUTO_TEST_CASE(rails_that_do_not_carry_devices_memory_are_left_out) {
-    Processes job({2, 2});
-    expect_well(job.run([&](int rank, Board& board) -> std::string {
-        Member member(board, rank, job.size());
-        const std::size_t bytes = 4u << 20;
-        const auto wrong =
-            rank == 1 ? member.open<WithoutTrees>(bytes) : member.open<HostDevice>(bytes);
-        if (!wrong.empty()) return wrong;
-        const std::string& plan = member.device().plan();
-        const bool said =
-            plan.find("\n  not from GPU to GPU: rank 1: no trees today\n") != plan.npos;
-        if (!said || plan.find("GPU to GPU between") != plan.npos) return "the plan is " + plan;
-        if (auto bad = member.sum(1'000'000, 2); !bad.empty()) return bad;
-        return member.close();
-    }));
 }
 
 BOOST_AUTO_TEST_CASE(a_rank_without_a_device_is_an_error_on_all) {
@@ -227,48 +151,6 @@ BOOST_AUTO_TEST_CASE(ranks_that_call_something_else_are_named) {
         const bool named =
             failed.find("rank 2 calls allreduce (sum) of 999 float32 on GPUs") != std::string::npos;
         return named ? "" : "said: " + failed;
-    }));
-}
-
-BOOST_AUTO_TEST_CASE(ranks_exchange_blocks_of_different_lengths) {
-    for (const std::vector<int>& nodes : {std::vector<int>{1}, {3}, {2, 1}, {2, 2}}) {
-        Processes job(nodes);
-        expect_well(job.run([&](int rank, Board& board) -> std::string {
-            Member member(board, rank, job.size());
-            constexpr std::size_t kMost = 300'000;
-            if (auto wrong = member.open(4 * kMost * sizeof(float)); !wrong.empty()) return wrong;
-            for (const std::size_t count : {std::size_t{0}, std::size_t{10}, kMost}) {
-                if (auto wrong = member.exchange(count); !wrong.empty()) return wrong;
-            }
-            return member.close();
-        }));
-    }
-}
-
-BOOST_AUTO_TEST_CASE(blocks_of_other_lengths_than_expected_are_an_error_on_all) {
-    Processes job({2, 1});
-    for (const std::size_t count : {1000u, 300'000u}) {  // in one chunk, and in some
-        expect_well(job.run([&](int rank, Board& board) -> std::string {
-            Member member(board, rank, job.size());
-            if (auto wrong = member.open(4 << 20); !wrong.empty()) return wrong;
-            const std::string failed = member.exchange(count, rank == 1 ? 1 : 0);
-            const std::string end =
-                count == 1000 ? "sends 500 elements to rank 1, which expects 501" : " of the block";
-            return failed.ends_with(end) ? "" : "said: " + failed;
-        }));
-    }
-    expect_well(job.run([&](int rank, Board& board) -> std::string {
-        Member member(board, rank, job.size());
-        if (auto wrong = member.open(1 << 20); !wrong.empty()) return wrong;
-        const std::vector<std::size_t> counts{rank == 2 ? 3u : 1u, 2, rank == 2 ? 1u : 3u};
-        DeviceCall call = member.call(0, 6);
-        call.signature.kind = Kind::allgather;
-        call.counts = counts;
-        call.signature.layout = rank == 2 ? 7 : 8;
-        const auto status = member.device().wait(member.device().start(call));
-        const std::string& said = member.device().failure().sentence;
-        const bool named = said.find("lengths #00000007") != std::string::npos;
-        return status == BATCHAI_COLL_ERR_MISMATCH && named ? "" : "said: " + said;
     }));
 }
 

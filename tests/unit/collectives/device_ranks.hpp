@@ -5,7 +5,6 @@
 // steps in a random order.
 #pragma once
 
-#include "collectives/device/direct_rail.hpp"
 #include "collectives/device/flat.hpp"
 #include "collectives/device/host.hpp"
 #include "collectives/device/pinned_rail.hpp"
@@ -22,9 +21,9 @@ namespace batchai::coll {
 class DeviceRanks {
   public:
     static constexpr std::size_t kMemory = 1u << 20;  // of each rank, for what is reduced
-    // Rails with devices that share memory, through pinned memory or from device to device, or that
-    // have a StreamComm; one StreamComm of all; everything through the host.
-    enum class Path { shared, direct, stream, flat, host };
+    // Rails with devices that share memory or that have a StreamComm; one StreamComm of all;
+    // everything through the host.
+    enum class Path { shared, stream, flat, host };
 
     DeviceRanks(int nodes, int per_node, Path path, std::size_t chunk_bytes, unsigned seed)
         : random_(seed), per_node_(per_node) {
@@ -47,19 +46,22 @@ class DeviceRanks {
                                                                     *rank.comm, nodes * per_node));
                     continue;
                 }
-                if (path == Path::shared || path == Path::direct) {
+                if (path == Path::shared) {
                     share(rank, first, g, counts, chunk_bytes);
                 } else if (path == Path::stream) {
                     meet(rank, meeting, g, per_node);
                     rank.exchange = value_of(StreamExchange::create(
                         rank.device, rank.orders, *rank.comm, g, per_node, chunk_bytes));
                 } else {
-                    rank.allreduce = value_of(
-                        ThroughHost::create(rank.device, rank.orders, wires_[0]->engine(first + g),
-                                            first + g, nodes * per_node, chunk_bytes));
+                    rank.allreduce = value_of(ThroughHost::create(
+                        rank.device, rank.orders, wires_[0]->engine(first + g), chunk_bytes));
                     continue;
                 }
-                if (!wires_.empty()) connect(rank, wires_[g]->engine(n), path, n, nodes);
+                if (!wires_.empty()) {
+                    rank.rail =
+                        value_of(PinnedRail::create(rank.device, rank.orders, wires_[g]->engine(n),
+                                                    rank.exchange->part_bytes()));
+                }
                 rank.allreduce = value_of(SplitRails::create(
                     {rank.device, rank.orders, *rank.exchange, rank.rail.get(), nodes * per_node}));
             }
@@ -130,7 +132,7 @@ class DeviceRanks {
         Device::Stream stream = nullptr;
         Device::Event done = nullptr;
         std::unique_ptr<NodeExchange> exchange;
-        std::unique_ptr<RailExchange> rail;
+        std::unique_ptr<PinnedRail> rail;
         std::unique_ptr<MeetingComm> comm;
         std::unique_ptr<DeviceOperation> allreduce;
     };
@@ -141,16 +143,6 @@ class DeviceRanks {
         rank.input = value_of(rank.device.allocate_pinned(kMemory));
         rank.stream = value_of(rank.device.make_stream());
         rank.done = value_of(rank.device.make_event());
-    }
-
-    static void connect(Rank& rank, Engine& wire, Path path, int node, int nodes) {
-        const std::size_t part = rank.exchange->part_bytes();
-        if (path == Path::direct) {
-            rank.rail =
-                value_of(DirectRail::create(rank.device, rank.orders, wire, node, nodes, part));
-        } else {
-            rank.rail = value_of(PinnedRail::create(rank.device, rank.orders, wire, part));
-        }
     }
 
     void meet(Rank& rank, MeetingComm::Meeting& meeting, int number, int count) {

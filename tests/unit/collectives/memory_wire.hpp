@@ -138,7 +138,7 @@ class MemoryWire final : public Wire {
     void hold(Ticket& ticket, const std::shared_ptr<Request>& request, int node, bool receives,
               std::size_t bytes) {
         requests_.emplace(request.get(), request);
-        ticket = {request.get(), bytes, node, receives, ticket.memory};
+        ticket = {request.get(), bytes, node, receives};
     }
     void drop(Ticket& ticket) {
         requests_.erase(ticket.request);

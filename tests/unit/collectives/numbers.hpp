@@ -13,8 +13,6 @@
 #include <limits>
 #include <type_traits>
 
-#include "collectives/reduce/tree.hpp"
-
 namespace batchai::coll::test {
 
 // A type of batchai_coll_type: what is in memory, and what it is computed as.
@@ -171,25 +169,6 @@ typename Type::Stored reduced_plainly(batchai_coll_op op, std::size_t sources, S
     Value value = read(0);
     for (std::size_t k = 1; k < sources; ++k) value = apply<Type>(op, value, read(k));
     return scaled_plainly<Type>(value, after, divisor);
-}
-
-// The same as nodes are combined: the canonical tree, of what is not changed as it is read.
-template <class Type, class Source>
-typename Type::Stored reduced_as_a_tree(batchai_coll_op op, std::size_t sources, Source stored,
-                                        double after, int divisor) {
-    using Value = typename Type::Value;
-    const Leaves leaves(static_cast<int>(sources));
-    const auto combined = [&](auto self, int first, int width) -> Value {
-        if (width > 1) {
-            return apply<Type>(op, self(self, first, width / 2),
-                               self(self, first + width / 2, width / 2));
-        }
-        const int node = leaves.node_of(first);
-        const Value value = Type::read(stored(static_cast<std::size_t>(node)));
-        if (!leaves.is_folded(node)) return value;
-        return apply<Type>(op, value, Type::read(stored(static_cast<std::size_t>(node + 1))));
-    };
-    return scaled_plainly<Type>(combined(combined, 0, leaves.count), after, divisor);
 }
 
 }  // namespace batchai::coll::test

@@ -96,7 +96,6 @@ BOOST_AUTO_TEST_CASE(give_the_right_result_on_64_nodes_of_8_ranks) {
 // Long ones, and in place short ones too, are read and written where they are.
 BOOST_AUTO_TEST_CASE(take_buffers_where_all_ranks_of_a_node_can_address_them) {
     const std::vector<Task> tasks = {{Kind::allreduce},        {Kind::allreduce, true, true},
-                                     {Kind::reduce},           {Kind::reduce, true, true},
                                      {Kind::broadcast},        {Kind::allgather},
                                      {Kind::allgather, false}, {Kind::alltoall}};
     for (const auto& shape : kShapes) {

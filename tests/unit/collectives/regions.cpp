@@ -31,7 +31,7 @@ std::size_t try_all(Communicator& comm, std::byte* memory,
     const std::size_t before = allocations;
     for (const std::size_t count : counts) {
         for (const Task& task : kTasks) {
-            const bool reduces = task.kind == Kind::allreduce || task.kind == Kind::reduce;
+            const bool reduces = task.kind == Kind::allreduce;
             std::pmr::monotonic_buffer_resource buffers(memory, kRegion,
                                                         std::pmr::null_memory_resource());
             const Topology& topology = comm.topology();

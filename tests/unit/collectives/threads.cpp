@@ -86,7 +86,6 @@ BOOST_AUTO_TEST_CASE(follow_each_other_without_a_rest) {
 // nor those ahead what they have got.
 BOOST_AUTO_TEST_CASE(keep_off_each_others_buffers) {
     const std::vector<Task> tasks = {{Kind::allreduce}, {Kind::allreduce, true, true},
-                                     {Kind::reduce},    {Kind::reduce, true, true},
                                      {Kind::broadcast}, {Kind::allgather, false},
                                      {Kind::alltoall},  {Kind::allgather, true, true}};
     for (const int count : {2, 3, 4}) {

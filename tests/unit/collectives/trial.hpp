@@ -25,7 +25,6 @@ struct Task {
 // All operations, except finalize.
 inline const std::vector<Task> kTasks = {
     {Kind::allreduce},        {Kind::allreduce, true, true},
-    {Kind::reduce},           {Kind::reduce, true, true},
     {Kind::broadcast},        {Kind::barrier},
     {Kind::allgather},        {Kind::allgather, true, true},
     {Kind::allgather, false}, {Kind::allgather, false, true},
@@ -98,11 +97,6 @@ class Trial {
                 give(count_);
                 expect_sums(0, count_);
                 break;
-            case Kind::reduce:
-                set_root();
-                give(count_);
-                if (is_root()) expect_sums(0, count_);
-                break;
             case Kind::broadcast:
                 set_root();
                 for (std::size_t i = 0; i < count_; ++i) {
@@ -172,8 +166,7 @@ class Trial {
             call_.send = to;
             if (is_root()) receive_ = expected_;
         }
-        if (task_.kind == Kind::reduce && !is_root()) call_.receive = nullptr;
-        if (!task_.in_place || call_.receive == nullptr) return;
+        if (!task_.in_place) return;
         std::size_t own = 0;
         for (int r = 0; task_.kind == Kind::allgather && r < rank_; ++r) own += block(r);
         std::copy(given_.begin(), given_.end(),
