@@ -9,7 +9,7 @@ namespace {
 
 // The command runs in a subshell, because it may exit. The whole text is one line, so that the
 // shell's messages count the command's own lines. The paths are written in parts, so that the
-// preparation's memory (spank/prep/inputs.hpp) does not take them for files and variables of the
+// preparation's memory (spank/prep/memory.cpp) does not take them for files and variables of the
 // command. Any shell must be able to read it: an image may have another bash. tail cuts off the
 // added text, because ${now#before} takes quadratic time on a long file.
 constexpr char kBefore[] = R"(batchai_file=~/.bash; batchai_file="${batchai_file}rc"; )"

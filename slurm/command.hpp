@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Runs Slurm's commands, which work with every supported release and with sites that wrap them.
-// Root asks in ways of its own: spank/slurm_command.hpp and spank/helper/root/submission.hpp take
+// Root asks in ways of its own: spank/process.hpp and spank/helper/root/submission.hpp take
 // no command from the PATH.
 #pragma once
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "spank/asked.hpp"
+#include "spank/plugin.hpp"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -23,8 +23,8 @@ struct NotePath {
 
 // Slurm shows a prolog the options that salloc and sbatch have set, with SPANK_ before their names.
 bool submitted_with_options() {
-    for (const char* variable : kOptionVariables) {
-        const char* text = find_variable(environ, variable + strlen("SLURM_"));
+    for (const OptionRow& option : kOptions) {
+        const char* text = find_variable(environ, option.variable + strlen("SLURM_"));
         if (text && *text) return true;
     }
     return false;

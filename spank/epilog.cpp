@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "spank/epilog.hpp"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -8,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "spank/asked.hpp"
+#include "spank/plugin.hpp"
 #include "spank/process.hpp"
 #include "spank/state.hpp"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "spank/local.hpp"
+#include "spank/plugin.hpp"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,13 +10,6 @@
 
 namespace batchai::spank {
 namespace {
-
-// The variables in which Slurm keeps a job's options for programs inside the job.
-constexpr const char* kSlurmsVariables[kOptionCount] = {
-    "SLURM_SPANK__SLURM_SPANK_OPTION_batchai_batchai_job",
-    "SLURM_SPANK__SLURM_SPANK_OPTION_batchai_batchai_mount",
-    "SLURM_SPANK__SLURM_SPANK_OPTION_batchai_batchai_prep",
-    "SLURM_SPANK__SLURM_SPANK_OPTION_batchai_batchai_output"};
 
 // The job in whose environment srun was started; 0: none. Recorded here because srun changes
 // SLURM_JOB_ID later.
@@ -78,7 +71,7 @@ bool has_option_for_set_up_job(const Options& given) {
         snprintf(line, sizeof line,
                  "batchai: --batchai-%s: the job is set up already: give the option to sbatch or "
                  "salloc",
-                 kOptionNames[i]);
+                 kOptions[i].name);
         slurm::say(line);
         found = true;
     }
@@ -93,7 +86,7 @@ bool has_empty(const Options& given) {
         if (!given.value[i] || *given.value[i]) continue;
         char line[80];
         snprintf(line, sizeof line, "batchai: --batchai-%s: is empty: give it a value",
-                 kOptionNames[i]);
+                 kOptions[i].name);
         slurm::say(line);
         found = true;
     }
@@ -112,14 +105,12 @@ bool too_long(const Options& given) {
 bool check(const Site& site, const Options& given, const MemoryFile& answer) {
     char path[4096];
     snprintf(path, sizeof path, "%s/batchai-check", site.libexec);
-    // --batchai-prep is left out: a command cannot be checked, and every user of the machine can
-    // see arguments.
-    constexpr const char* kFlags[kOptionCount] = {"--job", "--mount", nullptr, "--output"};
     const char* argv[4 + 2 * kOptionCount] = {"batchai-check", "--policy", site.policy};
     int argc = 3;
     for (int i = 0; i < kOptionCount; ++i) {
-        if (!given.value[i] || !kFlags[i]) continue;
-        argv[argc++] = kFlags[i];
+        // A command cannot be checked, and every user of the machine can see arguments.
+        if (!given.value[i] || i == kPrep) continue;
+        argv[argc++] = kOptions[i].flag;
         argv[argc++] = given.value[i];
     }
     Program program = {path, argv, environ};
@@ -148,7 +139,7 @@ bool check(const Site& site, const Options& given, const MemoryFile& answer) {
 }  // namespace
 
 void forget_submission(bool allocator) {
-    for (const char* name : kSlurmsVariables) unsetenv(name);
+    for (const OptionRow& option : kOptions) unsetenv(option.slurms);
     const char* job = allocator ? nullptr : getenv("SLURM_JOB_ID");
     job_of_environment = job ? static_cast<uint32_t>(strtoul(job, nullptr, 10)) : 0;
     if (job_of_environment == 0) leave_surrounding_job(Leave::remove);
@@ -189,7 +180,7 @@ bool check_submission(slurm::Handle spank, const Site& site, bool allocator) {
     bool good = true;
     for (int i = 0; i < kOptionCount; ++i) {
         if (!values[i]) continue;
-        const char* name = kOptionVariables[i];
+        const char* name = kOptions[i].variable;
         // srun's tasks have srun's environment; a batch script's may be without (--export=NONE).
         good = (allocator ? slurm::set_job_variable(spank, name + strlen("SLURM_SPANK_"), values[i])
                           : setenv(name, values[i], 1) == 0) &&

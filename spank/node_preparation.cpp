@@ -9,7 +9,7 @@
 
 #include "spank/failure.hpp"
 #include "spank/prep_arguments.hpp"
-#include "spank/slurm_command.hpp"
+#include "spank/process.hpp"
 
 namespace batchai::spank {
 namespace {

@@ -4,7 +4,6 @@
 // In a batch job it runs on all nodes before the script. A failure ends the task (failure.hpp).
 #pragma once
 
-#include "spank/once.hpp"
 #include "spank/options.hpp"
 #include "spank/state.hpp"
 

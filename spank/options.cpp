@@ -22,22 +22,6 @@ int remember(int option, const char* text, int) {
     return 0;
 }
 
-struct Entry {
-    const char* name;
-    const char* argument;
-    const char* usage;
-};
-constexpr Entry kTable[kOptionCount] = {
-    {"batchai-job", "FILE",
-     "[batchai] run with the mounts, preparation and environment of a Batch AI job.json"},
-    {"batchai-mount", "SOURCE:TARGET[:OPTIONS][,...]",
-     "[batchai] mount SOURCE (/directory, tmpfs, overlay=/directory, squashfs=IMAGE, "
-     "volume=NAME[/DIRECTORY] or PROGRAM=PATH) at TARGET below $AZ_BATCHAI_JOB_MOUNT_ROOT; "
-     "OPTIONS: ro, rw, noexec, size=N joined by '+'"},
-    {"batchai-prep", "COMMAND", "[batchai] run COMMAND once on every node before the job's script"},
-    {"batchai-output", "DIR", "[batchai] directory of the preparation's log files"},
-};
-
 bool equal(const char* a, const char* b) {
     return a && b ? strcmp(a, b) == 0 : a == b;
 }
@@ -91,9 +75,9 @@ void name_unknown_words(int argc, char** argv) {
 void register_options(slurm::Handle spank) {
     for (int i = 0; i < kOptionCount; ++i) {
         spank_option option = {};
-        option.name = const_cast<char*>(kTable[i].name);  // copied by Slurm
-        option.arginfo = const_cast<char*>(kTable[i].argument);
-        option.usage = const_cast<char*>(kTable[i].usage);
+        option.name = const_cast<char*>(kOptions[i].option);  // copied by Slurm
+        option.arginfo = const_cast<char*>(kOptions[i].argument);
+        option.usage = const_cast<char*>(kOptions[i].usage);
         option.has_arg = 1;
         option.val = i;
         option.cb = remember;
@@ -110,7 +94,7 @@ Options given_options() {
 Options carried_options(char* const* environment) {
     Options options;
     for (int i = 0; i < kOptionCount; ++i) {
-        const char* text = find_variable(environment, kOptionVariables[i]);
+        const char* text = find_variable(environment, kOptions[i].variable);
         options.value[i] = text && *text ? text : nullptr;  // empty: another job's (local.cpp)
     }
     return options;

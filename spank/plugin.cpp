@@ -10,11 +10,7 @@ extern "C" {
 }
 #include <stdlib.h>
 
-#include "spank/asked.hpp"
-#include "spank/epilog.hpp"
-#include "spank/local.hpp"
-#include "spank/options.hpp"
-#include "spank/remote.hpp"
+#include "spank/plugin.hpp"
 
 #define BATCHAI_EXPORT __attribute__((visibility("default"), used))
 

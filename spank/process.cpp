@@ -6,6 +6,7 @@
 #include <linux/close_range.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -175,6 +176,20 @@ int run(const Program& program) {
         if (errno != EINTR) return kNotStarted;  // another SIGCHLD handler has reaped it
     if (!ended) return kTimedOut;
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+SlurmCommand::SlurmCommand(const char* name) {
+    constexpr const char* kSrun = BATCHAI_SRUN;
+    static_assert(kSrun[0] == '/');  // root does not look for programs in other ways
+    char own[2048] = "";
+    const ssize_t length = readlink("/proc/self/exe", own, sizeof own - 1);
+    own[length > 0 ? length : 0] = '\0';
+    for (int level = 0; level < 2; ++level)
+        if (char* slash = strrchr(own, '/')) *slash = '\0';
+    snprintf(path, sizeof path, "%s/bin/%s", own, name);
+    if (length > 0 && access(path, X_OK) == 0) return;
+    const int directory = static_cast<int>(strrchr(kSrun, '/') - kSrun);
+    snprintf(path, sizeof path, "%.*s/%s", directory, kSrun, name);
 }
 
 }  // namespace batchai::spank

@@ -60,4 +60,13 @@ inline constexpr int kTimedOut = -1;
 inline constexpr int kNotStarted = -2;
 int run(const Program& program);
 
+// A command of the Slurm that runs this plugin, such as srun: in ../bin beside the program of this
+// process, slurmstepd, so that it is of the same Slurm. If it is not there: in the directory of
+// BATCHAI_SRUN, the path that CMake was given or has found. Only root decides where: the PATH,
+// which a job's user sets, is not read.
+struct SlurmCommand {
+    explicit SlurmCommand(const char* name);
+    char path[4096];
+};
+
 }  // namespace batchai::spank

@@ -10,7 +10,7 @@
 // gid, groups, restart, step (the process of the step's slurmstepd), node, hosts, gpus (of this
 // node), tasks (of each node, "2(x3),1"; empty: the user asked for no number), submit_dir,
 // in_place, array and array_task (may be empty), and the user's options under the names of
-// kOptionNames.
+// kOptions.
 //
 // State (kStateFile in the job's directory, for root only): what later tasks of the job need. uid,
 // restart and submitted (slurmctld's time), or made (the node's time, if slurmctld was not asked),
@@ -33,28 +33,49 @@ inline constexpr char kLockFile[] = "/run/batchai/lock";  // while the self-bind
 inline constexpr char kEndsFile[] = "/run/batchai/ends";  // while interrupted ends are finished
 inline constexpr char kCountersFile[] = "/run/batchai/counters";  // see helper/root/counters.hpp
 inline constexpr char kJobsDirectory[] = "/run/batchai/jobs";
-inline constexpr char kAskedDirectory[] = "/run/batchai/asked";  // the plugin's, see asked.hpp
+inline constexpr char kAskedDirectory[] = "/run/batchai/asked";  // the plugin's, see asked.cpp
 
 // Files of a job's directory.
 inline constexpr char kStateFile[] = "state";
 inline constexpr char kWitnessFile[] = "witness";          // see helper/root/submission.hpp
 inline constexpr char kPinFile[] = "namespace";            // the mount namespace is bound here
-inline constexpr char kPreparationFile[] = "preparation";  // see once.hpp
+inline constexpr char kPreparationFile[] = "preparation";  // see state.hpp
 inline constexpr char kDaemonsFile[] = "daemons";          // see helper/root/daemon_notes.hpp
 // Marks a directory whose job is over. The plugin makes it at the job's end, or the helper for a
 // leftover, with or without the directory's lock. It is removed last: if an end is interrupted, the
 // next end of a job or start of slurmd continues it.
 inline constexpr char kEndingFile[] = "ending";
 
-// The user's options. kOptionNames are the names in requests and states.
+// The user's options: --batchai-job and so on.
 enum Option { kJob, kMount, kPrep, kOutput, kOptionCount };
-inline constexpr const char* kOptionNames[kOptionCount] = {"job", "mount", "prep", "output"};
-
-// The variables that carry the options to the nodes. Slurm puts SLURM_SPANK_ before the names that
-// sbatch passes on.
-inline constexpr const char* kOptionVariables[kOptionCount] = {
-    "SLURM_SPANK_BATCHAI_JOB", "SLURM_SPANK_BATCHAI_MOUNT", "SLURM_SPANK_BATCHAI_PREP",
-    "SLURM_SPANK_BATCHAI_OUTPUT"};
+struct OptionRow {
+    const char* name;      // in requests and states
+    const char* option;    // to Slurm and the user, without "--"
+    const char* flag;      // of batchai-check
+    const char* variable;  // carries the value to the nodes
+    const char* slurms;    // in which Slurm keeps the value for programs inside the job
+    const char* argument;  // of the user's help, as is usage
+    const char* usage;
+};
+// Slurm puts SLURM_SPANK_ before the names of variables that sbatch passes on.
+#define BATCHAI_OPTION(name, capitals, argument, usage)                                           \
+    {                                                                                             \
+        name, "batchai-" name, "--" name, "SLURM_SPANK_BATCHAI_" capitals,                        \
+            "SLURM_SPANK__SLURM_SPANK_OPTION_batchai_batchai_" name, argument, "[batchai] " usage \
+    }
+inline constexpr OptionRow kOptions[kOptionCount] = {
+    BATCHAI_OPTION("job", "JOB", "FILE",
+                   "run with the mounts, preparation and environment of a Batch AI job.json"),
+    BATCHAI_OPTION(
+        "mount", "MOUNT", "SOURCE:TARGET[:OPTIONS][,...]",
+        "mount SOURCE (/directory, tmpfs, overlay=/directory, squashfs=IMAGE, "
+        "volume=NAME[/DIRECTORY] or PROGRAM=PATH) at TARGET below $AZ_BATCHAI_JOB_MOUNT_ROOT; "
+        "OPTIONS: ro, rw, noexec, size=N joined by '+'"),
+    BATCHAI_OPTION("prep", "PREP", "COMMAND",
+                   "run COMMAND once on every node before the job's script"),
+    BATCHAI_OPTION("output", "OUTPUT", "DIR", "directory of the preparation's log files"),
+};
+#undef BATCHAI_OPTION
 
 // In the step of a job array's task that prepares its nodes: the task's number.
 inline constexpr char kArrayTaskVariable[] = "SLURM_SPANK_BATCHAI_ARRAY_TASK";

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "spank/remote.hpp"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -12,11 +11,10 @@
 
 #include <new>
 
-#include "spank/asked.hpp"
 #include "spank/failure.hpp"
 #include "spank/node_preparation.hpp"
+#include "spank/plugin.hpp"
 #include "spank/process.hpp"
-#include "spank/slurm_command.hpp"
 #include "spank/state.hpp"
 
 namespace batchai::spank {
@@ -102,7 +100,7 @@ void write_request(MemoryFile& request, const slurm::Task& task, const Options& 
         request.add_field("array_task", array_task ? array_task : "");
     }
     for (int i = 0; i < kOptionCount; ++i)
-        if (options.value[i]) request.add_field(kOptionNames[i], options.value[i]);
+        if (options.value[i]) request.add_field(kOptions[i].name, options.value[i]);
     request.rewind();
 }
 

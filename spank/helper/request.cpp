@@ -56,10 +56,10 @@ sys::Result<Request> read_fields(const Fields& fields) {
         request.array = *number;
     }
     request.submit_directory = fields.get("submit_dir");
-    request.job_file = fields.get(kOptionNames[kJob]);
-    request.mounts = fields.get(kOptionNames[kMount]);
-    request.preparation = fields.get(kOptionNames[kPrep]);
-    request.output = fields.get(kOptionNames[kOutput]);
+    request.job_file = fields.get(kOptions[kJob].name);
+    request.mounts = fields.get(kOptions[kMount].name);
+    request.preparation = fields.get(kOptions[kPrep].name);
+    request.output = fields.get(kOptions[kOutput].name);
     return request;
 }
 

@@ -18,7 +18,6 @@
 #include "job/record.hpp"
 #include "spank/limits.hpp"
 #include "spank/prep/command.hpp"
-#include "spank/prep/inputs.hpp"
 #include "spank/prep/memory.hpp"
 #include "spank/protocol.hpp"
 #include "sys/clock.hpp"

@@ -15,7 +15,6 @@
 #include "spank/helper/root/daemon_notes.hpp"
 #include "spank/helper/root/submission.hpp"
 #include "spank/helper/user_namespace.hpp"
-#include "spank/once.hpp"
 #include "tests/fuzz/fuzz.hpp"
 
 using namespace batchai::spank;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "spank/helper/root/daemon.hpp"
+#include "spank/helper/root/fuse.hpp"
 
 #include <fcntl.h>
 #include <fmt/format.h>

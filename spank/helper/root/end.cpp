@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
+#include <cstdio>
 #include <cstring>
 #include <optional>
 #include <set>
@@ -24,9 +25,11 @@
 #include "spank/helper/root/daemon_notes.hpp"
 #include "spank/helper/root/namespace.hpp"
 #include "spank/helper/root/setup.hpp"
+#include "spank/helper/root/trusted_policy.hpp"
 #include "spank/helper/user/remove_tree.hpp"
 #include "spank/helper/user_namespace.hpp"
 #include "spank/protocol.hpp"
+#include "sys/digest.hpp"
 #include "sys/file.hpp"
 #include "sys/pipe.hpp"
 #include "sys/text.hpp"
@@ -71,7 +74,7 @@ bool remove_of(uid_t user, gid_t group, const std::string& path, int limit) {
     return maps && left() > 0 && remove_as({user, group, {}, true, maps}, path, left());
 }
 
-// The result of the preparation, from the plugin's file (once.hpp). nullopt: there was no
+// The result of the preparation, from the plugin's file (spank/state.hpp). nullopt: there was no
 // preparation.
 std::optional<Counter> preparation_of(const JobDirectory& directory) {
     const std::string text = read_or_empty(directory.fd(), kPreparationFile);
@@ -335,6 +338,38 @@ int tear_down(const std::string& job, int seconds, const Counters& counters) {
     });
     name_unfinished(others);
     return end_within(job, is_marked, seconds, counters) ? kSucceeded : kFailure;
+}
+
+namespace {
+
+// A namespace that is not pinned any more is from before a reboot.
+void mark_jobs_from_before_a_reboot() {
+    for (const auto& job : JobDirectory::all()) {
+        const auto directory = JobDirectory::open(job, false);
+        if (directory && directory->state().get("namespace") == "own" && !is_pinned(*directory))
+            (void)directory->touch(kEndingFile);
+    }
+}
+
+int fail(const sys::Error& error) {
+    std::fprintf(stderr, "batchai " BATCHAI_VERSION ": %s\n",
+                 sys::printable(error.message).c_str());
+    return kFailure;
+}
+
+}  // namespace
+
+int sweep(const std::string& policy_file, const Counters& counters) {
+    if (auto made = prepare_base(); !made) return fail(made.error());
+    mark_jobs_from_before_a_reboot();
+    finish_interrupted_ends(counters);
+    const auto text = read_trusted_policy(policy_file);
+    if (!text) return fail(text.error());
+    if (const auto policy = parse_trusted_policy(*text, policy_file); !policy)
+        return fail(policy.error());
+    std::printf("batchai " BATCHAI_VERSION ": site policy %s, SHA-256 %s\n", policy_file.c_str(),
+                sys::sha256(*text).c_str());
+    return 0;
 }
 
 }  // namespace batchai::spank

@@ -16,7 +16,6 @@
 #include "spank/helper/fields.hpp"
 #include "spank/helper/fuse_protocol.hpp"
 #include "spank/helper/root/child.hpp"
-#include "spank/helper/root/daemon.hpp"
 #include "spank/helper/root/daemon_notes.hpp"
 #include "spank/helper/root/kernel_mount.hpp"
 #include "spank/protocol.hpp"

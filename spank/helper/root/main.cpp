@@ -11,7 +11,6 @@
 #include "spank/helper/files.hpp"
 #include "spank/helper/root/end.hpp"
 #include "spank/helper/root/setup.hpp"
-#include "spank/helper/root/trial.hpp"
 #include "spank/protocol.hpp"
 
 int main(int argc, char** argv) {

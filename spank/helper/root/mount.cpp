@@ -15,13 +15,9 @@
 #include "job/size.hpp"
 #include "spank/helper/fields.hpp"
 #include "spank/helper/files.hpp"
-#include "spank/helper/root/allowlist.hpp"
 #include "spank/helper/root/kernel_mount.hpp"
-#include "spank/helper/root/loop_device.hpp"
 #include "spank/helper/root/namespace.hpp"
-#include "spank/helper/root/network_mount.hpp"
-#include "spank/helper/root/overlay.hpp"
-#include "spank/helper/root/secret.hpp"
+#include "spank/helper/root/trusted_policy.hpp"
 #include "sys/codec.hpp"
 #include "sys/mount_table.hpp"
 #include "sys/path_walk.hpp"
@@ -84,46 +80,6 @@ sys::Result<Targets> make_targets(const std::string& source) {
         mount);
     if (!root) return root.error();
     return Targets(*std::move(root));
-}
-
-// Opens the image again to read it, with the user's rights. The descriptor leads to the file whose
-// mount was checked, whatever its path leads to now.
-sys::Result<sys::UniqueFd> open_image(int file, const Credentials& user, int seconds) {
-    auto opened =
-        as_user(user, seconds,
-                [&]() -> sys::Result<Answer> {
-                    Answer answer;
-                    answer.files.emplace_back(
-                        open(fd_path(file).c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
-                    if (!answer.files.front())
-                        return sys::errno_error("the user cannot read the image");
-                    return answer;
-                },
-                "", {file});
-    if (!opened) return opened.error();
-    return std::move(opened->files.at(0));
-}
-
-// The kernel reads an image's structures as root, so a user must not be able to write them.
-sys::Result<sys::UniqueFd> make_squashfs(const job::Mount& mount, int file, const Credentials& user,
-                                         int seconds) {
-    const auto image = open_image(file, user, seconds);
-    if (!image) return image.error();
-    struct stat info = {};
-    if (fstat(image->get(), &info) != 0) return sys::errno_error("squashfs");
-    if (!S_ISREG(info.st_mode) || info.st_uid != geteuid() || (info.st_mode & 022) != 0)
-        return sys::Error{
-            "the image must be a file of root that only root can write to: copy it with install -o "
-            "root -m 644"};
-    // A process that has opened the file before it became root's can still write to it. The kernel
-    // gives no lease then. It does not know of writers on other machines.
-    if (fcntl(image->get(), F_SETLEASE, F_RDLCK) != 0 && errno == EAGAIN)
-        return sys::Error{
-            "a process has the image open for writing: copy it with install -o root -m 644"};
-    fcntl(image->get(), F_SETLEASE, F_UNLCK);
-    const auto device = attach_loop(image->get());
-    if (!device) return device.error();
-    return make_file_system("squashfs", {{"source", device->path}, {"ro", "", true}}, mount);
 }
 
 sys::Result<sys::UniqueFd> make_remote(const job::Mount& mount, const std::string& credentials,

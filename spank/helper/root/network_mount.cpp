@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "spank/helper/root/network_mount.hpp"
+#include "spank/helper/root/kernel_mount.hpp"
 
 #include <fmt/format.h>
 #include <netdb.h>

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "spank/helper/root/overlay.hpp"
 
 #include <fcntl.h>
 #include <sys/stat.h>

@@ -27,7 +27,6 @@
 #include "spank/helper/root/end.hpp"
 #include "spank/helper/root/mount.hpp"
 #include "spank/helper/root/namespace.hpp"
-#include "spank/helper/root/secret.hpp"
 #include "spank/helper/root/submission.hpp"
 #include "spank/helper/root/trusted_policy.hpp"
 #include "spank/helper/user/node_plan.hpp"
@@ -328,10 +327,10 @@ class Setup {
         if (!submission_) fields.add("made", static_cast<long long>(std::time(nullptr)));
         add_owner(fields, request_.user, job_temp_);
         fields.add("node", request_.node);
-        fields.add(kOptionNames[kJob], request_.job_file);
-        fields.add(kOptionNames[kMount], request_.mounts);
-        fields.add(kOptionNames[kPrep], request_.preparation);
-        fields.add(kOptionNames[kOutput], request_.output);
+        fields.add(kOptions[kJob].name, request_.job_file);
+        fields.add(kOptions[kMount].name, request_.mounts);
+        fields.add(kOptions[kPrep].name, request_.preparation);
+        fields.add(kOptions[kOutput].name, request_.output);
         fields.add("result", result);
         fields.add("message", failure);
         if (result != "ready") return directory_.write_state(fields, {});

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "spank/helper/root/trial.hpp"
+#include "spank/helper/root/setup.hpp"
 
 #include <fmt/format.h>
 #include <sched.h>

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// batchai-fusermount: FUSE programs find it in place of fusermount (daemon.hpp). They ask it for a
-// mount, as libfuse 2 and 3 and the Go libraries do without root. batchai-helper has made the mount
-// already, and this program sends its open /dev/fuse, as fusermount does, over the socket whose
-// number is in _FUSE_COMMFD or, since libfuse 3.17, an option. It answers a request to unmount, now
-// or when the program has ended, with success and does nothing, because the helper unmounts. It has
-// no privileges and needs none.
+// batchai-fusermount: FUSE programs find it in place of fusermount (root/fuse.hpp). They ask it for
+// a mount, as libfuse 2 and 3 and the Go libraries do without root. batchai-helper has made the
+// mount already, and this program sends its open /dev/fuse, as fusermount does, over the socket
+// whose number is in _FUSE_COMMFD or, since libfuse 3.17, an option. It answers a request to
+// unmount, now or when the program has ended, with success and does nothing, because the helper
+// unmounts. It has no privileges and needs none.
 #include <getopt.h>
 #include <sys/socket.h>
 #include <unistd.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "spank/helper/root/allowlist.hpp"
+#include "spank/helper/root/mount.hpp"
 
 #include <boost/test/unit_test.hpp>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "spank/prep/inputs.hpp"
+#include "spank/prep/memory.hpp"
 
 #include <boost/test/unit_test.hpp>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "spank/local.hpp"
+#include "spank/plugin.hpp"
 
 #include <boost/test/unit_test.hpp>
 
@@ -14,7 +14,7 @@ struct Login {
     Login() {
         test::fake_slurm() = {};
         spank::register_options(nullptr);
-        for (const char* name : spank::kOptionVariables) unsetenv(name);
+        for (const spank::OptionRow& option : spank::kOptions) unsetenv(option.variable);
         unsetenv("SLURM_JOB_ID");
         spank::forget_submission(false);
     }

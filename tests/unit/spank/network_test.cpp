@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "spank/helper/root/network_mount.hpp"
+#include "spank/helper/root/kernel_mount.hpp"
 
 #include <boost/test/unit_test.hpp>
 
-#include "spank/helper/root/allowlist.hpp"
-#include "spank/helper/root/secret.hpp"
+#include "spank/helper/root/mount.hpp"
+#include "spank/helper/root/trusted_policy.hpp"
 #include "temporary.hpp"
 
 using namespace batchai;

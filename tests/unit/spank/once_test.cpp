@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "spank/once.hpp"
+#include "spank/state.hpp"
 
 #include <fcntl.h>
 #include <sys/file.h>
