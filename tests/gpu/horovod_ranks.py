@@ -15,7 +15,7 @@ import torch
 import horovod.torch as hvd
 from horovod.common import basics
 from horovod.common.exceptions import HorovodInternalError
-from horovod.torch.ops import gpu
+from horovod.torch import gpu
 
 hvd.init()
 RANK, SIZE = hvd.rank(), hvd.size()

@@ -12,7 +12,8 @@ from unittest import mock
 import horovod.torch as hvd
 import torch
 from horovod.common import basics, library
-from horovod.torch.ops import buffers, gpu
+from horovod.torch import gpu
+from horovod.torch.tensors import operations
 
 hvd.init()
 RANK, SIZE = hvd.rank(), hvd.size()
@@ -125,4 +126,4 @@ class Choice(unittest.TestCase):
     def test_copies_stay_on_the_device(self):
         tensor = torch.ones(2, 3).t()
         with mock.patch.object(torch.Tensor, "cpu", side_effect=AssertionError("brought here")):
-            self.assertTrue(buffers.for_reduction(tensor, stay=True).is_contiguous())
+            self.assertTrue(operations.for_reduction(tensor, stay=True).is_contiguous())

@@ -9,7 +9,7 @@ import torch
 from horovod.common import library
 from horovod.common.util import environment_size, queue_options
 from horovod.torch import Compression
-from horovod.torch.ops import buffers
+from horovod.torch.tensors import operations
 
 
 class Buffers(unittest.TestCase):
@@ -17,42 +17,42 @@ class Buffers(unittest.TestCase):
         for kind in (torch.float16, torch.bfloat16, torch.float32, torch.float64, torch.uint8,
                      torch.int8, torch.int32, torch.int64, torch.bool):
             tensor = torch.zeros(4, dtype=kind)
-            self.assertEqual(buffers.for_reduction(tensor).data_ptr(), tensor.data_ptr())
+            self.assertEqual(operations.for_reduction(tensor).data_ptr(), tensor.data_ptr())
 
     def test_the_library_scales_floats(self):
         for kind in (torch.float16, torch.bfloat16, torch.float32, torch.float64):
             tensor = torch.ones(4, dtype=kind)
-            buffer = buffers.for_reduction(tensor, library.AVERAGE, (0.5, 3.0))
+            buffer = operations.for_reduction(tensor, library.AVERAGE, (0.5, 3.0))
             self.assertEqual(buffer.data_ptr(), tensor.data_ptr())
-            self.assertEqual(buffers.library_factors(buffer, (0.5, 3.0)), (0.5, 3.0))
-        self.assertEqual(buffers.library_factors(torch.ones(1).int(), (0.5, 3.0)), (1.0, 1.0))
+            self.assertEqual(operations.library_factors(buffer, (0.5, 3.0)), (0.5, 3.0))
+        self.assertEqual(operations.library_factors(torch.ones(1).int(), (0.5, 3.0)), (1.0, 1.0))
 
     def test_small_integers_are_averaged_and_scaled_as_larger_ones(self):
         for kind in (torch.uint8, torch.int8, torch.int16):
             tensor = torch.full((4,), 100).to(kind)
-            self.assertEqual(buffers.for_reduction(tensor, library.AVERAGE).dtype, torch.int32)
-            scaled = buffers.for_reduction(tensor, library.SUM, (3.0, 1.0))
+            self.assertEqual(operations.for_reduction(tensor, library.AVERAGE).dtype, torch.int32)
+            scaled = operations.for_reduction(tensor, library.SUM, (3.0, 1.0))
             self.assertEqual((scaled.dtype, scaled.tolist()), (torch.int32, [300] * 4))
-        self.assertEqual(buffers.for_reduction(torch.ones(4).short()).dtype, torch.int32)
+        self.assertEqual(operations.for_reduction(torch.ones(4).short()).dtype, torch.int32)
 
     def test_a_transposed_tensor_is_copied_and_copied_back(self):
         tensor = torch.arange(6.0).reshape(2, 3).t()
-        buffer = buffers.for_reduction(tensor)
+        buffer = operations.for_reduction(tensor)
         self.assertTrue(buffer.is_contiguous())
-        buffers.copy_back(tensor, buffer * 2)
+        operations.put(buffer * 2, tensor)
         self.assertEqual(tensor.t().flatten().tolist(), [0, 2, 4, 6, 8, 10])
 
     def test_integers_are_scaled_exactly_and_truncated(self):
         tensor = torch.tensor([7, -7, 1 << 40])
-        self.assertEqual(buffers.scaled(tensor, 0.5).tolist(), [3, -3, 1 << 39])
+        self.assertEqual(operations.scaled(tensor, 0.5).tolist(), [3, -3, 1 << 39])
 
     def test_complex_and_sparse_tensors_are_refused(self):
         with self.assertRaisesRegex(ValueError, "complex64"):
-            buffers.check_reducible(torch.zeros(1, dtype=torch.complex64), library.MAX)
+            operations.check([torch.zeros(1, dtype=torch.complex64)], library.MAX)
         with self.assertRaisesRegex(ValueError, "to_dense"):
-            buffers.check_reducible(torch.zeros(2, 2).to_sparse())
+            operations.check([torch.zeros(2, 2).to_sparse()], library.SUM)
         with self.assertRaisesRegex(ValueError, "expected a torch.Tensor, got list"):
-            buffers.check_reducible([1.0])
+            operations.check([[1.0]], library.SUM)
 
 
 class Helpers(unittest.TestCase):

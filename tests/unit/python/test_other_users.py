@@ -12,8 +12,8 @@ from unittest import mock
 
 from horovod._keras import saving
 from horovod.common import basics, library, util
-from horovod.common.store import ObjectStore
-from horovod.torch.elastic.store import Store
+from horovod.common.store import Store
+from horovod.torch.elastic.store import Commits
 
 _OTHER = 61001  # no user's number
 
@@ -114,8 +114,8 @@ class Kept(Here):
 
     def stores(self):
         """Of each: its file, what keeps, what loads."""
-        kept, committed = ObjectStore(), Store()
-        return (("state.pickle", lambda: kept.keep(5), kept.load),
+        kept, committed = Store(["state.pickle"]), Commits()
+        return (("state.pickle", lambda: kept.keep({"state.pickle": 5}), kept.load),
                 ("shared.pt", lambda: committed.keep(0, 5, None, None), committed.load))
 
     def test_what_is_kept_is_found_and_is_for_its_user_only(self):

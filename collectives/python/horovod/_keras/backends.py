@@ -2,19 +2,20 @@
 """Gradients of Keras 3 on PyTorch and JAX, on their way to all ranks."""
 import numpy
 
-from horovod.common import arrays, library
+from horovod.common.arrays import operations, wait
 from horovod.common.compression import NoneCompressor
+from horovod.common.operations import Average
 from horovod.common.process_sets import global_process_set, registered
 
 
-def reduction(backend, name, compression=NoneCompressor, sparse_as_dense=False, op=library.AVERAGE,
+def reduction(backend, name, compression=NoneCompressor, sparse_as_dense=False, op=Average,
               gradient_predivide_factor=1.0, groups=None, process_set=global_process_set,
               scale_local_gradients=True):
     """As horovod.tensorflow.gradients.Reduction. ValueError for another backend.
 
     These backends have no sparse gradients, and the library chooses the gradients that it fuses.
     """
-    if gradient_predivide_factor != 1.0 and op != library.AVERAGE:
+    if gradient_predivide_factor != 1.0 and op != Average:
         raise ValueError("gradient_predivide_factor not supported with op != Average")
     kinds = {"torch": _TorchReduction, "jax": _JaxReduction}
     if backend not in kinds:
@@ -82,10 +83,10 @@ class _JaxReduction(_Reduction):
         from jax.experimental import io_callback
 
         def reduce_now(*values):
-            started = [arrays.allreduce([numpy.asarray(value)], name, self._op, self._factors,
-                                        self._process_set, "gradient")
+            started = [operations.allreduce([numpy.asarray(value)], name, self._op,
+                                            self._factors, self._process_set, "gradient")
                        for value, name in zip(values, names)]
-            return tuple(arrays.wait(operation)[0] for operation in started)
+            return tuple(wait(operation)[0] for operation in started)
 
         packed = [self._compression.compress(gradient) for gradient in gradients]
         sent = [gradient for gradient, _ in packed]

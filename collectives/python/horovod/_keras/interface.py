@@ -2,19 +2,13 @@
 """The functions of horovod.keras and horovod.tensorflow.keras, for the Keras that each is for."""
 from horovod import _keras as impl
 from horovod._keras import values
-from horovod.common import arrays, library
-from horovod.common.adasum import ADASUM
+from horovod.common import operations as common
+from horovod.common.arrays import operations, wait
+from horovod.common.operations import Average, Sum
 from horovod.common.process_sets import global_process_set
 from horovod.common.util import get_average_backwards_compatibility_fun
 
-Average, Sum, Adasum = library.AVERAGE, library.SUM, ADASUM
-
-
-class _Operations(object):
-    Average, Sum = Average, Sum
-
-
-_chosen = get_average_backwards_compatibility_fun(_Operations)
+_chosen = get_average_backwards_compatibility_fun(common)
 
 
 def compression_of(keras):
@@ -82,7 +76,7 @@ class Interface(object):
         compression = compression or self.Compression.none
         if impl.is_keras_3(self._keras):
             packed, context = compression.compress(self._keras.ops.convert_to_tensor(value))
-            reduced = self._on_arrays(packed, lambda array: arrays.allreduce(
+            reduced = self._on_arrays(packed, lambda array: operations.allreduce(
                 [array], name, op, (float(prescale_factor), float(postscale_factor))))
             return compression.decompress(reduced, context)
         import horovod.tensorflow as hvd
@@ -93,21 +87,23 @@ class Interface(object):
     def allgather(self, value, name=None):
         """The values of all ranks along the first dimension."""
         if impl.is_keras_3(self._keras):
-            return self._on_arrays(value, lambda array: arrays.allgather([array], name))
+            return self._on_arrays(value, lambda array: operations.allgather([array], name))
         import horovod.tensorflow as hvd
         return values.evaluate(self._keras, hvd.allgather(_tensor(value), name))
 
     def broadcast(self, value, root_rank, name=None):
         """root_rank's value, on every rank."""
         if impl.is_keras_3(self._keras):
-            return self._on_arrays(value, lambda array: arrays.broadcast([array], root_rank, name))
+            return self._on_arrays(value, lambda array: operations.broadcast([array], root_rank,
+                                                                              name))
         import horovod.tensorflow as hvd
         return values.evaluate(self._keras, hvd.broadcast(_tensor(value), root_rank, name))
 
     def reducescatter(self, value, name=None, op=Average):
         """This rank's rows of the reduction over all ranks."""
         if impl.is_keras_3(self._keras):
-            return self._on_arrays(value, lambda array: arrays.reducescatter([array], name, op))
+            return self._on_arrays(value, lambda array: operations.reducescatter([array], name,
+                                                                                  op))
         import horovod.tensorflow as hvd
         return values.evaluate(self._keras, hvd.reducescatter(_tensor(value), op=op, name=name))
 
@@ -124,7 +120,7 @@ class Interface(object):
 
     def _on_arrays(self, value, start):
         array = self._keras.ops.convert_to_numpy(value)
-        return self._keras.ops.convert_to_tensor(arrays.wait(start(array))[0])
+        return self._keras.ops.convert_to_tensor(wait(start(array))[0])
 
 
 def _tensor(value):

@@ -3,7 +3,8 @@
 import numpy
 
 from horovod._keras import is_keras_3, optimizers
-from horovod.common import arrays, basics, library
+from horovod.common import basics
+from horovod.common.arrays import operations, wait
 
 
 def average(values, name):
@@ -11,10 +12,10 @@ def average(values, name):
 
     NumPy's numbers: TensorBoard's callback of Keras 2.1 takes no others.
     """
-    started = [(key, arrays.allreduce([numpy.array([values[key]], "float64")],
-                                      "%s.%s" % (name, key), library.AVERAGE))
+    started = [(key, operations.allreduce([numpy.array([values[key]], "float64")],
+                                          "%s.%s" % (name, key)))
                for key in sorted(values)]
-    return {key: arrays.wait(operation)[0][0] for key, operation in started}
+    return {key: wait(operation)[0][0] for key, operation in started}
 
 
 def numbers_of(logs):
@@ -95,9 +96,9 @@ def broadcast_keras3(keras, variables, root_rank):
     """Gives every rank root_rank's values of variables of Keras 3."""
     numeric = [variable for variable in variables if str(variable.dtype) != "string"]
     values = [numpy.asarray(keras.ops.convert_to_numpy(variable)) for variable in numeric]
-    started = [arrays.broadcast([value], root_rank, "broadcast_variables.%d" % number)
+    started = [operations.broadcast([value], root_rank, "broadcast_variables.%d" % number)
                for number, value in enumerate(values)]
-    received = [arrays.wait(operation)[0] for operation in started]
+    received = [wait(operation)[0] for operation in started]
     if basics.rank() != root_rank:
         for variable, value in zip(numeric, received):
             variable.assign(value)

@@ -11,8 +11,6 @@ import numpy
 
 from horovod.common import library
 
-ADASUM = 100  # beside the library's reductions: an operation of this package's own
-
 
 def combine(communicator, vector):
     """The Adasum of every rank's vector, of float64, as a new one; at the turn of a queue."""

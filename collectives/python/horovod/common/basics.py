@@ -14,8 +14,21 @@ from horovod.common import process_sets as sets
 from horovod.common import stacks, variables
 from horovod.common.exceptions import HorovodInternalError
 from horovod.common.library import Communicator
-from horovod.common.process_sets import ProcessSet, global_process_set
-from horovod.common.util import environment_flag, is_iterable, queue_options
+from horovod.common.process_sets import (ProcessSet, add_process_set, global_process_set,
+                                         remove_process_set)
+from horovod.common.util import (ccl_built, ddl_built, environment_flag, gloo_built, is_iterable,
+                                 mpi_built, nccl_built, queue_options)
+
+# What every framework's module offers of a job.
+__all__ = [
+    "ProcessSet", "add_process_set", "ccl_built", "cross_rank", "cross_size", "cuda_built",
+    "ddl_built", "global_process_set", "gloo_built", "gloo_enabled", "init", "is_homogeneous",
+    "is_initialized", "local_rank", "local_size", "mpi_built", "mpi_enabled",
+    "mpi_threads_supported", "nccl_built", "rank", "remove_process_set", "rocm_built", "shutdown",
+    "size", "start_timeline", "stop_timeline",
+]
+mpi_threads_supported = mpi_enabled = cuda_built = rocm_built = mpi_built
+gloo_enabled = gloo_built
 
 
 def init(comm=None, process_sets=None):
@@ -119,7 +132,7 @@ def is_homogeneous():
 def _register(process_sets):
     for process_set in process_sets:
         if process_set.process_set_id is None:
-            sets.add_process_set(process_set)
+            add_process_set(process_set)
 
 
 def shutdown():
@@ -211,23 +224,6 @@ def _trace_as_asked():
 def _get_process_set_ids_and_ranks():
     """The ranks of each registered process set, by its number: for Horovod's tests."""
     return {number: list(process_set.ranks) for number, process_set in sets._registered.items()}
-
-
-def mpi_built():
-    """False: data goes through shared memory and UCX."""
-    return False
-
-
-mpi_threads_supported = mpi_enabled = mpi_built
-nccl_built = ddl_built = ccl_built = cuda_built = rocm_built = mpi_built
-
-
-def gloo_built():
-    """True: scripts ask this to know whether operations on host memory work without MPI."""
-    return True
-
-
-gloo_enabled = gloo_built
 
 
 class _FailureWatch(object):

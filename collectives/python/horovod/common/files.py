@@ -22,7 +22,7 @@ def entered(path, make=False):
     make: makes missing directories, with mode 0700. OSError: a link of another user is on the way.
     """
     if not make:
-        _refresh(os.path.dirname(os.path.abspath(path)))
+        refresh(os.path.dirname(os.path.abspath(path)))
     try:
         directory = _walk(path, make)
     except OSError as error:
@@ -36,10 +36,15 @@ def entered(path, make=False):
         os.close(directory)
 
 
-def exists(path):
-    """Whether the file is there, also if another machine has just made it."""
-    _refresh(os.path.dirname(path))
-    return os.path.exists(path)
+def refresh(directory):
+    """Makes files that another machine has made seen in a directory of NFS.
+
+    An NFS client may remember for a minute that a file is missing, until its directory is opened.
+    """
+    try:
+        os.close(os.open(directory, os.O_RDONLY | os.O_DIRECTORY))
+    except OSError:
+        pass  # it is missing, or may not be read
 
 
 def open_own(path):
@@ -70,14 +75,6 @@ def write_own(path, write):
 def _name_of(directory):
     # Python 2 has no openat(2).
     return "/proc/self/fd/%d" % directory
-
-
-def _refresh(directory):
-    """An NFS client may remember for a minute that a file is missing, until its directory is opened."""
-    try:
-        os.close(os.open(directory, os.O_RDONLY | os.O_DIRECTORY))
-    except OSError:
-        pass  # it is missing, or may not be read
 
 
 def _walk(path, make):

@@ -32,6 +32,16 @@ class Operation(object):
         self._ticket = None  # while it has not ended
         self._lock = threading.Lock()
 
+    def then(self, change):
+        """Makes the result change(result). Returns itself. Before any other code has it."""
+        finish = self.finish
+        self.finish = lambda: change(finish())
+        return self
+
+    def __call__(self):
+        """The result, as Queue.wait(): for Horovod's handles that are functions."""
+        return self.queue.wait(self)
+
     def fail(self, error):
         """Ends with a HorovodInternalError of this text, or with the error if it is one."""
         if not isinstance(error, HorovodInternalError):

@@ -2,10 +2,10 @@
 """DistributedAdasumOptimizer: each rank steps by its own gradients, and Adasum combines the changes."""
 import tensorflow as tf
 
+from horovod.common.operations import Adasum
 from horovod.common.process_sets import global_process_set
 from horovod.tensorflow.compression import Compression
 from horovod.tensorflow.ops.common import reduce_each
-from horovod.tensorflow.ops.reductions import Adasum
 from horovod.tensorflow.util import IS_TF2, _executing_eagerly, v1
 from horovod.tensorflow.wrapped import WrappedOptimizer
 

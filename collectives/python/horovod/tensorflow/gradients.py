@@ -2,12 +2,13 @@
 """Reduces gradients for optimizers and tapes: the ranks' instead of this rank's."""
 import tensorflow as tf
 
+from horovod.common.operations import Adasum, Average, Sum
 from horovod.common.process_sets import global_process_set, registered
 from horovod.common.util import split_list
 from horovod.tensorflow.compression import Compression
 from horovod.tensorflow.ops.exchanges import allgather
 from horovod.tensorflow.ops.common import reduce_each
-from horovod.tensorflow.ops.reductions import Adasum, Average, Sum, allreduce_group
+from horovod.tensorflow.ops.reductions import allreduce_group
 from horovod.tensorflow.util import _executing_eagerly, reference, v1
 
 

@@ -3,28 +3,28 @@
 import numpy
 import tensorflow as tf
 
-from horovod.common import basics as _basics
-from horovod.common.basics import (ccl_built, cross_rank, cross_size, cuda_built, ddl_built,
-                                   gloo_built, gloo_enabled, init, is_homogeneous, is_initialized,
-                                   local_rank, local_size, mpi_built, mpi_enabled,
-                                   mpi_threads_supported, nccl_built, rank, rocm_built, shutdown,
-                                   size, start_timeline, stop_timeline)
-from horovod.common.process_sets import (ProcessSet, _registered, add_process_set,
-                                         global_process_set, remove_process_set)
-from horovod.common.util import get_average_backwards_compatibility_fun
-from horovod.common.util import gpu_available, num_rank_is_power_2 as check_num_rank_power_of_2
+from horovod.common import basics as _basics, operations as _common
+from horovod.common.basics import *  # noqa: F403 (its __all__ lists the functions of a job)
+from horovod.common.operations import Adasum, Average, Max, Min, Product, Sum
+from horovod.common.process_sets import _registered
+from horovod.common.util import (get_average_backwards_compatibility_fun, gpu_available,
+                                 num_rank_is_power_2 as check_num_rank_power_of_2)
 from horovod.tensorflow.functions import broadcast_
-from horovod.tensorflow.ops import reductions
 from horovod.tensorflow.ops.bridge import call
 from horovod.tensorflow.ops.exchanges import (allgather, alltoall, broadcast, grouped_allgather,
                                               join)
-from horovod.tensorflow.ops.reductions import (Adasum, Average, Max, Min, Product, Sum,
-                                               allreduce_group as _grouped_allreduce,
+from horovod.tensorflow.ops.reductions import (allreduce_group as _grouped_allreduce,
                                                allreduce_one as _allreduce,
                                                reducescatter_group as _grouped_reducescatter)
 from horovod.tensorflow.util import _executing_eagerly, normalized as _normalize_name
 
-handle_average_backwards_compatibility = get_average_backwards_compatibility_fun(reductions)
+__all__ = _basics.__all__ + _common.NAMES + [
+    "allgather", "alltoall", "broadcast", "broadcast_", "check_num_rank_power_of_2",
+    "gpu_available", "grouped_allgather", "handle_average_backwards_compatibility", "join",
+    "local_rank_op", "local_size_op", "process_set_included_op", "rank_op", "size_op",
+]
+
+handle_average_backwards_compatibility = get_average_backwards_compatibility_fun(_common)
 
 
 def _check_has_gpu():
@@ -53,14 +53,14 @@ def process_set_included_op(process_set_id=0, name=None):
 
 def local_size_op(name=None):
     """local_size() as a tensor (int32)."""
-    return _number_op(local_size)
+    return _number_op(_basics.local_size)
 
 
 def rank_op(name=None):
     """rank() as a tensor (int32)."""
-    return _number_op(rank)
+    return _number_op(_basics.rank)
 
 
 def local_rank_op(name=None):
     """local_rank() as a tensor (int32)."""
-    return _number_op(local_rank)
+    return _number_op(_basics.local_rank)

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """DistributedOptimizer: TensorFlow's own optimizers with the gradients of all ranks."""
+from horovod.common.operations import Adasum, Average
 from horovod.common.process_sets import global_process_set, registered
 from horovod.tensorflow.adasum import DistributedAdasumOptimizer
 from horovod.tensorflow.compression import Compression
 from horovod.tensorflow.gradient_aggregation import GradientAggregation
 from horovod.tensorflow.gradients import Reduction, check_arguments
-from horovod.tensorflow.ops.reductions import Adasum, Average
 from horovod.tensorflow.util import _executing_eagerly, v1
 from horovod.tensorflow.wrapped import WrappedOptimizer
 

@@ -3,7 +3,8 @@
 import tensorflow as tf
 
 from horovod.common import basics
-from horovod.tensorflow.ops.reductions import Sum, allreduce_one
+from horovod.common.operations import Sum
+from horovod.tensorflow.ops.reductions import allreduce_one
 
 _Base = tf.keras.layers.BatchNormalization
 

@@ -2,10 +2,10 @@
 """DistributedGradientTape: a tf.GradientTape whose gradients are those of all ranks."""
 import tensorflow as tf
 
+from horovod.common.operations import Average
 from horovod.common.process_sets import global_process_set
 from horovod.tensorflow.compression import Compression
 from horovod.tensorflow.gradients import Reduction
-from horovod.tensorflow.ops.reductions import Average
 
 _Tape = getattr(tf, "GradientTape", object)  # TensorFlow 1.4 and older have none
 

@@ -1,14 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Objects, model parameters and optimizer state from one rank to all, or from all to all."""
-import pickle
-
 import torch
 
 from horovod.common import basics
+from horovod.common.objects import allgather_object, broadcast_object  # noqa: F401
 from horovod.common.process_sets import global_process_set
-from horovod.torch.ops.allgather import allgather
-from horovod.torch.ops.broadcast import broadcast_, broadcast_async_
-from horovod.torch.ops.handles import synchronize
+from horovod.torch.mpi_ops import broadcast_async_, synchronize
 
 
 def broadcast_parameters(params, root_rank, process_set=global_process_set):
@@ -97,31 +94,3 @@ def _make_gradients(optimizer):
         for parameter in group["params"]:
             if parameter.requires_grad and parameter.grad is None:
                 parameter.grad = torch.zeros_like(parameter)
-
-
-def broadcast_object(obj, root_rank=0, name=None, process_set=global_process_set):
-    """root_rank's object, on every rank: anything that pickle can carry; the others' is ignored.
-
-    name: of the operation; one name for all objects by default.
-    """
-    name = name or "object"
-    data = pickle.dumps(obj) if basics.rank() == root_rank else b""
-    size = broadcast_(torch.tensor([len(data)]), root_rank, name + ".size",
-                      process_set).item()
-    content = _bytes_tensor(data) if basics.rank() == root_rank else torch.empty(size,
-                                                                                dtype=torch.uint8)
-    broadcast_(content, root_rank, name + ".content", process_set)
-    return obj if basics.rank() == root_rank else pickle.loads(content.numpy().tobytes())
-
-
-def allgather_object(obj, name=None, process_set=global_process_set):
-    """A list of every rank's object, in order of rank: anything that pickle can carry."""
-    name = name or "object"
-    data = pickle.dumps(obj)
-    sizes = allgather(torch.tensor([len(data)]), name + ".size", process_set).tolist()
-    content = allgather(_bytes_tensor(data), name + ".content", process_set)
-    return [pickle.loads(part.numpy().tobytes()) for part in content.split(sizes)]
-
-
-def _bytes_tensor(data):
-    return torch.frombuffer(bytearray(data), dtype=torch.uint8)

@@ -6,9 +6,8 @@ import torch
 
 from horovod.common import library
 from horovod.common.exceptions import HorovodInternalError
-from horovod.torch.ops import buffers, gpu
-from horovod.torch.ops.allreduce import details
-from horovod.torch.ops.sparse import sparse_allreduce_async
+from horovod.torch.mpi_ops import sparse_allreduce_async
+from horovod.torch.tensors import operations
 
 
 # The library's message if a rank has submitted another operation, or has left.
@@ -20,7 +19,7 @@ class Gradients:
 
     Call submit() once they are complete; complete() then waits, and the gradients are the ranks'. In
     between the library reduces them together in the background, in place, while the backward pass
-    goes on. It reduces copies with compression, and of memory that it cannot use (ops/buffers.py). A
+    goes on. It reduces copies with compression, and of memory that it cannot use (common/operations.py). A
     sparse gradient that is alone is reduced as such, unless it has to be made dense.
     """
 
@@ -55,12 +54,12 @@ class Gradients:
                                  if parameter.grad is not None and parameter.grad.is_sparse)
         pairs = [self._compression.compress(_dense(parameter)) for parameter in self.parameters]
         self._contexts = [context for _, context in pairs]
-        self._where = where = gpu.where(self._queue, [tensor for tensor, _ in pairs])
-        self._wires = [buffers.for_reduction(tensor, self._op, self._factors,
-                                             where.place is not None) for tensor, _ in pairs]
+        self._where = where = operations.where(self._queue, [tensor for tensor, _ in pairs])
+        self._wires = [operations.for_reduction(tensor, self._op, self._factors,
+                                                where.place is not None) for tensor, _ in pairs]
         if self._details is None:
-            self._details = details(self._wires)
-        tensors = [(wire.data_ptr(), wire.data_ptr(), wire.numel(), buffers.reduction_type(wire))
+            self._details = operations.details(self._wires)
+        tensors = [(wire.data_ptr(), wire.data_ptr(), wire.numel(), operations.reduction_type(wire))
                    for wire in self._wires]
         self._operation = self._queue.allreduce(
             self._name, self._details, tensors, self._op, self._factors, None, self._wires,

@@ -11,8 +11,7 @@ from horovod.common.process_sets import global_process_set
 from horovod.common.util import split_list
 from horovod.torch.compression import Compression
 from horovod.torch.gradients import Gradients, check_op, complete_all
-from horovod.torch.ops.allreduce import Adasum, Average, allreduce_async_
-from horovod.torch.ops.handles import synchronize
+from horovod.torch.mpi_ops import Adasum, Average, allreduce_async_, synchronize
 
 
 def DistributedOptimizer(optimizer, named_parameters=None, compression=Compression.none,

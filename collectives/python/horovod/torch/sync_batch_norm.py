@@ -4,7 +4,7 @@ import torch
 from torch.nn.modules.batchnorm import _BatchNorm
 
 from horovod.common import basics
-from horovod.torch.ops.allreduce import Sum, allreduce
+from horovod.torch.mpi_ops import Sum, allreduce
 
 
 class SyncBatchNorm(_BatchNorm):

@@ -2,7 +2,8 @@
 """What operations of all kinds are made of: their gradients, and several tensors at once."""
 import tensorflow as tf
 
-from horovod.common import arrays, library
+from horovod.common.arrays import operations
+from horovod.common.operations import Average
 from horovod.common.process_sets import global_process_set
 from horovod.tensorflow.ops import bridge, native
 
@@ -32,7 +33,7 @@ def same_shape(tensors, results):
     return results
 
 
-def reduce_each(tensors, names, op=library.AVERAGE, factors=(1.0, 1.0), process_set=global_process_set,
+def reduce_each(tensors, names, op=Average, factors=(1.0, 1.0), process_set=global_process_set,
                 verb="allreduce"):
     """The reductions of tensors, each an operation of its own as soon as the tensor is there.
 
@@ -43,7 +44,7 @@ def reduce_each(tensors, names, op=library.AVERAGE, factors=(1.0, 1.0), process_
                                                        verb))
 
     def starting(name):
-        return lambda inputs: arrays.allreduce(inputs, name, op, factors, process_set, verb)
+        return lambda inputs: operations.allreduce(inputs, name, op, factors, process_set, verb)
 
     results = bridge.run([(starting(name), [tensor]) for tensor, name in zip(tensors, names)],
                          [tensor.dtype for tensor in tensors])
@@ -53,7 +54,7 @@ def reduce_each(tensors, names, op=library.AVERAGE, factors=(1.0, 1.0), process_
 def broadcast_each(tensors, root_rank, names, process_set=global_process_set):
     """root_rank's tensors, each an operation of its own."""
     def starting(name):
-        return lambda inputs: arrays.broadcast(inputs, root_rank, name, process_set)
+        return lambda inputs: operations.broadcast(inputs, root_rank, name, process_set)
     results = bridge.run([(starting(name), [tensor]) for tensor, name in zip(tensors, names)],
                          [tensor.dtype for tensor in tensors])
     for tensor, result in zip(tensors, results):

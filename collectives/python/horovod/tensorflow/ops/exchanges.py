@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """allgather, broadcast and alltoall of tensors, and their gradients; join."""
+import numpy
 import tensorflow as tf
 
-from horovod.common import arrays, basics, library
+from horovod.common import basics
+from horovod.common.arrays import operations
+from horovod.common.operations import Average
 from horovod.common.process_sets import global_process_set
 from horovod.tensorflow.ops import bridge
 from horovod.tensorflow.ops.common import broadcast_each, differentiable, reduce_each
@@ -19,7 +22,7 @@ def _own_rows(gradient, rows, process_set):
 def _mean(tensors, process_set):
     """The ranks' averages of tensors of the backward pass."""
     names = [graph_name(None, "Allreduce", [tensor]) for tensor in tensors]
-    return reduce_each(tensors, names, library.AVERAGE, process_set=process_set)
+    return reduce_each(tensors, names, Average, process_set=process_set)
 
 
 def grouped_allgather(tensors, name=None, ignore_name_scope=False, process_set=global_process_set):
@@ -33,7 +36,7 @@ def grouped_allgather(tensors, name=None, ignore_name_scope=False, process_set=g
         called = graph_name(name, "Allgather", tensors, ignore_name_scope)
 
         def start(inputs):
-            return arrays.allgather(inputs, called, process_set)
+            return operations.allgather(inputs, called, process_set)
         results = bridge.run([(start, list(inner))], [tensor.dtype for tensor in tensors] + [tf.int64])
         rows[:] = [results.pop()]
         for tensor, result in zip(tensors, results):
@@ -96,7 +99,7 @@ def alltoall(tensor, splits=None, name=None, ignore_name_scope=False,
         called = graph_name(name, "Alltoall", [tensor], ignore_name_scope)
 
         def start(inputs):
-            return arrays.alltoall(inputs[0], inputs[1] if given else None, called, process_set)
+            return operations.alltoall(inputs[0], inputs[1] if given else None, called, process_set)
         rows, counts = bridge.run([(start, [inner] + given)], [tensor.dtype, tf.int32])
         if tensor.shape.ndims:
             rows.set_shape(tf.TensorShape([None]).concatenate(tensor.shape[1:]))
@@ -117,6 +120,8 @@ def join():
     Until then it takes part in the others' allreduces, sums and averages in host memory, with zeros;
     anything else that they submit is an error. The rank that joined last, as a tensor (int32).
     """
-    last = bridge.run([(lambda inputs: arrays.join(), [])], [tf.int32])[0]
+    def start(_):
+        return basics.queue().join().then(lambda last: [numpy.array(last, "int32")])
+    last = bridge.run([(start, [])], [tf.int32])[0]
     last.set_shape([])
     return last

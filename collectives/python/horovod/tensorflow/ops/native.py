@@ -10,8 +10,9 @@ import sys
 
 import tensorflow as tf
 
-from horovod.common import arrays, basics, library as collectives
+from horovod.common import basics, library as collectives
 from horovod.common.exceptions import HorovodInternalError
+from horovod.common.operations import library_type
 from horovod.tensorflow.ops import started
 from horovod.tensorflow.util import VERSION, _executing_eagerly, untranslated
 
@@ -28,7 +29,7 @@ def takes(tensors, op, factors):
     """Whether reduce_each() can have these tensors, here and now."""
     if _executing_eagerly() or not _load():
         return False
-    return all(arrays.library_type(tensor.dtype.name, op, factors) is not None
+    return all(library_type(tensor.dtype.name, op, factors) is not None
                for tensor in tensors) and not _on_gpu()
 
 

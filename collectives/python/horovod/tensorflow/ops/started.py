@@ -2,7 +2,7 @@
 """Operations that a graph has put in line, by numbers that its tensors hold."""
 import threading
 
-from horovod.common import arrays
+from horovod.common.arrays import wait as wait_for
 
 _operations = {}  # number -> operation
 _lock = threading.Lock()
@@ -47,7 +47,7 @@ def results(operations):
     found, failure = [], None
     for operation in operations:
         try:
-            found += arrays.wait(operation)
+            found += wait_for(operation)
         except Exception as error:
             failure = failure or error
     if failure is not None:

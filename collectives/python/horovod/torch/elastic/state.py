@@ -7,7 +7,7 @@ import torch
 from horovod.common import basics
 from horovod.common.elastic import ObjectState
 from horovod.torch.elastic.sampler import ElasticSampler
-from horovod.torch.elastic.store import Store
+from horovod.torch.elastic.store import Commits
 from horovod.torch.functions import (allgather_object, broadcast_object, broadcast_optimizer_state,
                                      broadcast_parameters)
 from horovod.torch.mpi_ops import barrier
@@ -33,7 +33,7 @@ class TorchState(ObjectState):
                 plain[name] = value
             else:
                 self._handlers[name] = handler(value)
-        self._store, self._commits = Store(), 0
+        self._kept, self._commits = Commits(), 0
         super().__init__(broadcast_object, basics.rank, **plain)
         for name, handler in self._handlers.items():
             object.__setattr__(self, name, handler.value)
@@ -66,10 +66,10 @@ class TorchState(ObjectState):
         shared, own = {"objects": self._saved}, {}
         for name, handler in self._handlers.items():
             (own if handler.of_rank else shared)[name] = handler.saved
-        self._store.keep(basics.rank(), self._commits, shared, own)
+        self._kept.keep(basics.rank(), self._commits, shared, own)
 
     def load(self):
-        found = self._store.load() if basics.rank() == 0 else None
+        found = self._kept.load() if basics.rank() == 0 else None
         self._commits, parts = broadcast_object((found[0], found[2]) if found else (0, []), 0)
         if self._commits == 0:
             return False
@@ -85,10 +85,10 @@ class TorchState(ObjectState):
         return True
 
     def finish(self):
-        if self._store.directory is not None:
+        if self._kept.directory is not None:
             barrier()  # a rank that still works may fail, and need it
             if basics.rank() == 0:
-                self._store.remove()
+                self._kept.remove()
 
 
 class _Handler:

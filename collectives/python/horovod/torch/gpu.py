@@ -6,18 +6,11 @@ ones go through host memory.
 """
 import torch
 
-
-class Host:
-    """Host memory, with the interface of GpuStream."""
-
-    place = None
-
-    def join(self, tensors):
-        """Does nothing: after the wait for the operation its results are complete."""
+from horovod.common.operations import HOST
 
 
 class GpuStream:
-    """The GPU of some tensors, and the CUDA stream in which they are computed as they are submitted.
+    """As Host: the GPU of some tensors, and the CUDA stream in which they are computed as they are submitted.
 
     The operation comes after the work that is in the stream by then, and before work that the caller
     adds after its wait for the operation. ``place``: both, as LibraryQueue.submit_allreduce() takes them.
@@ -38,9 +31,6 @@ class GpuStream:
             current.wait_stream(self._stream)
             for tensor in tensors:
                 tensor.record_stream(current)
-
-
-HOST = Host()
 
 
 def where(queue, tensors):
