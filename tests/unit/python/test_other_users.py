@@ -10,8 +10,7 @@ import types
 import unittest
 from unittest import mock
 
-from horovod._keras import saving
-from horovod.common import basics, library, util
+from horovod.common import basics, library, saving, util
 from horovod.common.store import Store
 from horovod.torch.elastic.store import Commits
 

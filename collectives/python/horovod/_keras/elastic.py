@@ -1,31 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""State of a Keras model for elastic jobs, and the callbacks that commit it."""
-from horovod._keras import optimizers
-from horovod.common.store import StoredState
-
-
-class KerasState(StoredState):
-    """State of a Keras model, of its optimizer (the model's by default), and of plain objects."""
-
-    def __init__(self, model, optimizer=None, backend=None, **kwargs):
-        if not getattr(model, "built", True):
-            raise ValueError("horovod: the model of a KerasState has no weights yet: call "
-                             "model.build(input_shape) first")
-        self.model = model
-        self.optimizer = optimizer or getattr(model, "optimizer", None)
-        self.backend = backend
-        super(KerasState, self).__init__(**kwargs)
-        self._arrays = self._read()
-
-    def _read(self):
-        optimizer = optimizers.values(self.optimizer)
-        return [self.model.get_weights(), optimizer]
-
-    def _write(self, arrays):
-        weights, optimizer = arrays
-        if weights:
-            self.model.set_weights(weights)
-        optimizers.set_values(self.optimizer, optimizer, self.model)
+"""The callbacks that commit the state of a Keras model for elastic jobs (common/models.py)."""
 
 
 class CommitState(object):

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """The functions of horovod.keras and horovod.tensorflow.keras, for the Keras that each is for."""
-from horovod import _keras as impl
-from horovod._keras import values
-from horovod.common import operations as common
+from horovod._keras import backends, values
+from horovod.common import keras3, operations as common
 from horovod.common.arrays import operations, wait
+from horovod.common.compression import compression_for
+from horovod.common.models import backend_of, is_keras_3, is_of_keras_3
 from horovod.common.operations import Average, Sum
 from horovod.common.process_sets import global_process_set
 from horovod.common.util import get_average_backwards_compatibility_fun
@@ -13,11 +14,12 @@ _chosen = get_average_backwards_compatibility_fun(common)
 
 def compression_of(keras):
     """The class Compression of the Keras' backend."""
-    backend = impl.backend_of(keras)
+    backend = backend_of(keras)
     if backend == "torch":
         from horovod.torch.compression import Compression
     elif backend == "jax":
-        from horovod._keras.compression import Compression
+        Compression = compression_for("float16", lambda dtype: dtype.kind == "f",
+                                      lambda tensor, dtype: tensor.astype(dtype))
     else:
         from horovod.tensorflow.compression import Compression
     return Compression
@@ -42,12 +44,21 @@ class Interface(object):
         """
         if op not in (Average, Sum):
             raise ValueError("horovod: op must be Average or Sum")
-        return impl.create_distributed_optimizer(
-            self._keras, optimizer, name, backward_passes_per_step, average_aggregated_gradients,
+        settings = dict(
             compression=compression or self.Compression.none, sparse_as_dense=sparse_as_dense,
             op=op, gradient_predivide_factor=gradient_predivide_factor,
             groups=groups if groups is not None else (num_groups or None), process_set=process_set,
             scale_local_gradients=scale_local_gradients)
+        backend = backend_of(self._keras)
+        if backend != "tensorflow" and is_of_keras_3(self._keras, optimizer):
+            name = name or "Distributed%s" % optimizer.__class__.__name__
+            return keras3.distributed(
+                self._keras, optimizer, backends.reduction(backend, name, **settings),
+                backward_passes_per_step, average_aggregated_gradients)
+        from horovod.tensorflow import keras_optimizers
+        return keras_optimizers.distributed(
+            self._keras, optimizer, name, backward_passes_per_step, average_aggregated_gradients,
+            **settings)
 
     def PartialDistributedOptimizer(self, optimizer, name=None, device_dense="", device_sparse="",
                                     compression=None, sparse_as_dense=False,
@@ -74,7 +85,7 @@ class Interface(object):
         """The reduction over all ranks of anything that can become a tensor."""
         op = _chosen(op, average)
         compression = compression or self.Compression.none
-        if impl.is_keras_3(self._keras):
+        if is_keras_3(self._keras):
             packed, context = compression.compress(self._keras.ops.convert_to_tensor(value))
             reduced = self._on_arrays(packed, lambda array: operations.allreduce(
                 [array], name, op, (float(prescale_factor), float(postscale_factor))))
@@ -86,14 +97,14 @@ class Interface(object):
 
     def allgather(self, value, name=None):
         """The values of all ranks along the first dimension."""
-        if impl.is_keras_3(self._keras):
+        if is_keras_3(self._keras):
             return self._on_arrays(value, lambda array: operations.allgather([array], name))
         import horovod.tensorflow as hvd
         return values.evaluate(self._keras, hvd.allgather(_tensor(value), name))
 
     def broadcast(self, value, root_rank, name=None):
         """root_rank's value, on every rank."""
-        if impl.is_keras_3(self._keras):
+        if is_keras_3(self._keras):
             return self._on_arrays(value, lambda array: operations.broadcast([array], root_rank,
                                                                               name))
         import horovod.tensorflow as hvd
@@ -101,7 +112,7 @@ class Interface(object):
 
     def reducescatter(self, value, name=None, op=Average):
         """This rank's rows of the reduction over all ranks."""
-        if impl.is_keras_3(self._keras):
+        if is_keras_3(self._keras):
             return self._on_arrays(value, lambda array: operations.reducescatter([array], name,
                                                                                   op))
         import horovod.tensorflow as hvd
@@ -114,9 +125,13 @@ class Interface(object):
         custom_optimizers: optimizer classes beside Keras' own. legacy_opts: the model's optimizer is
         one of tf.keras.optimizers.legacy.
         """
-        return impl.load_model(
-            self._keras, lambda plain: self.DistributedOptimizer(plain, compression=compression),
-            filepath, custom_optimizers, custom_objects, legacy_opts)
+        def wrap(plain):
+            return self.DistributedOptimizer(plain, compression=compression)
+        if is_keras_3(self._keras):
+            return keras3.load_model(self._keras, wrap, filepath, custom_optimizers, custom_objects)
+        from horovod.tensorflow import keras_optimizers
+        return keras_optimizers.load_model(self._keras, wrap, filepath, custom_optimizers,
+                                           custom_objects, legacy_opts)
 
     def _on_arrays(self, value, start):
         array = self._keras.ops.convert_to_numpy(value)

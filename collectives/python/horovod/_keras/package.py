@@ -1,16 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """The names that horovod.keras and horovod.tensorflow.keras offer, each for its Keras."""
-from horovod._keras import callbacks as _callbacks, elastic as _elastic, saving as _saving
-from horovod._keras.interface import Adasum, Average, Interface as _Interface, Sum
-from horovod.common import elastic as _common_elastic
-from horovod.common.basics import (ccl_built, cross_rank, cross_size, cuda_built, ddl_built,
-                                   gloo_built, gloo_enabled, init, is_initialized, local_rank,
-                                   local_size, mpi_built, mpi_enabled, mpi_threads_supported,
-                                   nccl_built, rank, rocm_built, shutdown, size, start_timeline,
-                                   stop_timeline)
-from horovod.common.process_sets import (ProcessSet, add_process_set, global_process_set,
-                                         remove_process_set)
+from horovod._keras import callbacks as _callbacks, elastic as _elastic
+from horovod._keras.interface import Interface
+from horovod.common import basics, operations, saving
+from horovod.common.elastic import run
+from horovod.common.models import KerasState
 
+_OF_OPERATIONS = ("Adasum", "Average", "Sum")
 _OF_INTERFACE = ("Compression", "DistributedOptimizer", "PartialDistributedOptimizer", "allgather",
                  "allreduce", "broadcast", "broadcast_global_variables", "load_model",
                  "reducescatter")
@@ -18,12 +14,10 @@ _OF_INTERFACE = ("Compression", "DistributedOptimizer", "PartialDistributedOptim
 
 def names(keras):
     """The names of the package itself, for a Keras. Models of that Keras are saved safely from now on."""
-    _saving.install(keras)
-    interface = _Interface(keras)
-    found = {name: value for name, value in globals().items()
-             if not name.startswith("_") and name not in ("names", "callbacks", "elastic")}
-    found.update((name, getattr(interface, name)) for name in _OF_INTERFACE)
-    return found
+    saving.install(keras)
+    interface = Interface(keras)
+    listed = ((basics, basics.__all__), (operations, _OF_OPERATIONS), (interface, _OF_INTERFACE))
+    return {name: getattr(owner, name) for owner, names in listed for name in names}
 
 
 def callbacks(keras, module):
@@ -36,14 +30,8 @@ def elastic(keras, module):
     """The names of its module ``elastic``."""
     found = _classes(keras, module, (_elastic.CommitState, _elastic.UpdateBatchState,
                                      _elastic.UpdateEpochState))
-    found["KerasState"] = _elastic.KerasState
-    found["run"] = _run
+    found.update(KerasState=KerasState, run=run)
     return found
-
-
-def _run(func):
-    """Decorates func(state, ...): it goes on from the state that an earlier attempt committed."""
-    return _common_elastic.run_fn(func, lambda: None)
 
 
 def _classes(keras, module, made_of):

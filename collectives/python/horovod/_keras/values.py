@@ -2,9 +2,9 @@
 """Numbers and variables of a Keras of any release, read, written, averaged and broadcast."""
 import numpy
 
-from horovod._keras import is_keras_3, optimizers
 from horovod.common import basics
 from horovod.common.arrays import operations, wait
+from horovod.common.models import is_keras_3, variables as variables_of
 
 
 def average(values, name):
@@ -110,7 +110,7 @@ def _broadcast_legacy(keras, model, root_rank, is_local):
         hvd.broadcast_variables([variable for variable in model.variables
                                  if not is_local(variable)], root_rank)
         if getattr(model, "optimizer", None) is not None:
-            hvd.broadcast_variables(optimizers.variables(model.optimizer), root_rank)
+            hvd.broadcast_variables(variables_of(model.optimizer), root_rank)
     else:
         evaluate(keras, hvd.broadcast_global_variables(root_rank))
 

@@ -34,27 +34,37 @@ class HalfCompressor(Compressor):
     """Rounds floating-point tensors to half precision, half the bytes to send.
 
     The library adds up 32 bits and rounds the sum, so it must not exceed half precision's 65504.
-    Each framework derives a class that names its types and converts between them.
     """
 
-    _half = None  # the framework's float16
+    half = None  # the framework's float16
 
     @staticmethod
-    def _is_floating(dtype):
+    def is_floating(dtype):
+        """Whether tensors of that type are rounded."""
         raise NotImplementedError()
 
     @staticmethod
-    def _cast(tensor, dtype):
+    def cast(tensor, dtype):
+        """The tensor in that type."""
         raise NotImplementedError()
 
     @classmethod
     def compress(cls, tensor):
         """Returns the tensor as float16 and its type; other than floating-point tensors as is."""
-        if not cls._is_floating(tensor.dtype):
+        if not cls.is_floating(tensor.dtype):
             return tensor, None
-        return cls._cast(tensor, cls._half), tensor.dtype
+        return cls.cast(tensor, cls.half), tensor.dtype
 
     @classmethod
     def decompress(cls, tensor, ctx):
         """Returns the tensor in the type that compress() gave as ctx; as is where that is None."""
-        return tensor if ctx is None else cls._cast(tensor, ctx)
+        return tensor if ctx is None else cls.cast(tensor, ctx)
+
+
+def compression_for(half, is_floating, cast):
+    """A framework's class Compression, from what HalfCompressor needs."""
+    rounding = type("FP16Compressor", (HalfCompressor,), {
+        "__doc__": HalfCompressor.__doc__, "half": half, "is_floating": staticmethod(is_floating),
+        "cast": staticmethod(cast)})
+    return type("Compression", (object,), {"__doc__": "The choices for ``compression=``.",
+                                           "none": NoneCompressor, "fp16": rounding})

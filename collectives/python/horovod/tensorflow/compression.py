@@ -2,21 +2,7 @@
 """Compression.none and Compression.fp16: conversions of gradients before they are reduced."""
 import tensorflow as tf
 
-from horovod.common.compression import Compressor, HalfCompressor, NoneCompressor
+from horovod.common.compression import Compressor, NoneCompressor, compression_for  # noqa: F401
 
-
-class FP16Compressor(HalfCompressor):
-    __doc__ = HalfCompressor.__doc__
-    _half = tf.float16
-    _cast = staticmethod(tf.cast)
-
-    @staticmethod
-    def _is_floating(dtype):
-        return dtype.is_floating
-
-
-class Compression(object):
-    """The choices for ``compression=``."""
-
-    none = NoneCompressor
-    fp16 = FP16Compressor
+Compression = compression_for(tf.float16, lambda dtype: dtype.is_floating, tf.cast)
+FP16Compressor = Compression.fp16

@@ -9,15 +9,10 @@
 
     train(hvd.elastic.TensorFlowKerasState(model, optimizer, epoch=0))
 """
-from horovod._keras.elastic import KerasState
-from horovod.common.elastic import run_fn
+from horovod.common.elastic import run
+from horovod.common.models import KerasState
 from horovod.common.store import StoredState
 from horovod.tensorflow.util import _executing_eagerly, v1
-
-
-def run(func):
-    """Decorates func(state, ...): it goes on from the state that an earlier attempt committed."""
-    return run_fn(func, lambda: None)
 
 
 class TensorFlowState(StoredState):

@@ -1,11 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """DistributedOptimizer: TensorFlow's own optimizers with the gradients of all ranks."""
+import tensorflow as tf
+
+from horovod.common import saving
+from horovod.common.gradients import check_arguments
 from horovod.common.operations import Adasum, Average
 from horovod.common.process_sets import global_process_set, registered
+from horovod.tensorflow import keras_optimizers
 from horovod.tensorflow.adasum import DistributedAdasumOptimizer
 from horovod.tensorflow.compression import Compression
 from horovod.tensorflow.gradient_aggregation import GradientAggregation
-from horovod.tensorflow.gradients import Reduction, check_arguments
+from horovod.tensorflow.gradients import Reduction
 from horovod.tensorflow.util import _executing_eagerly, v1
 from horovod.tensorflow.wrapped import WrappedOptimizer
 
@@ -42,12 +47,11 @@ def DistributedOptimizer(optimizer, name=None, use_locking=False, device_dense="
         return DistributedAdasumOptimizer(optimizer, name, use_locking, device_dense, device_sparse,
                                           compression, backward_passes_per_step, process_set)
     if not isinstance(optimizer, _LegacyOptimizer):
-        import horovod.tensorflow.keras as hvd_keras
-        return hvd_keras.DistributedOptimizer(
-            optimizer, name=name, compression=compression, sparse_as_dense=sparse_as_dense,
-            gradient_predivide_factor=gradient_predivide_factor, op=op,
-            backward_passes_per_step=backward_passes_per_step,
-            average_aggregated_gradients=average_aggregated_gradients, groups=groups,
+        saving.install(tf.keras)
+        return keras_optimizers.distributed(
+            tf.keras, optimizer, name, backward_passes_per_step, average_aggregated_gradients,
+            compression=compression, sparse_as_dense=sparse_as_dense, op=op,
+            gradient_predivide_factor=gradient_predivide_factor, groups=groups,
             process_set=process_set, scale_local_gradients=scale_local_gradients)
     if backward_passes_per_step > 1 and _executing_eagerly():
         raise ValueError("horovod: backward_passes_per_step > 1 of a tf.compat.v1.train optimizer "

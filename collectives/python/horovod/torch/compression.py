@@ -2,21 +2,7 @@
 """Compression.none and Compression.fp16: conversions of gradients before they are reduced."""
 import torch
 
-from horovod.common.compression import Compressor, HalfCompressor, NoneCompressor
+from horovod.common.compression import Compressor, NoneCompressor, compression_for  # noqa: F401
 
-
-class FP16Compressor(HalfCompressor):
-    __doc__ = HalfCompressor.__doc__
-    _half = torch.float16
-    _cast = staticmethod(torch.Tensor.to)
-
-    @staticmethod
-    def _is_floating(dtype):
-        return dtype.is_floating_point
-
-
-class Compression:
-    """The choices for ``compression=``."""
-
-    none = NoneCompressor
-    fp16 = FP16Compressor
+Compression = compression_for(torch.float16, lambda dtype: dtype.is_floating_point, torch.Tensor.to)
+FP16Compressor = Compression.fp16

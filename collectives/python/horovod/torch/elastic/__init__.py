@@ -10,13 +10,8 @@
     train(hvd.elastic.TorchState(model, optimizer, epoch=0))
 """
 from horovod.common.basics import init, shutdown
-from horovod.common.elastic import run_fn
+from horovod.common.elastic import run
 from horovod.torch.elastic.sampler import ElasticSampler
 from horovod.torch.elastic.state import TorchState
 
 __all__ = ["ElasticSampler", "TorchState", "init", "run", "shutdown"]
-
-
-def run(func):
-    """Decorates func(state, ...): it goes on from the state that an earlier attempt committed."""
-    return run_fn(func, lambda: None)

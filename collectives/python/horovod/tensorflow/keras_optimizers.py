@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Distributed optimizers of Keras before 3: standalone 2.1 to 2.15, tf.keras, tf_keras."""
+"""Distributed optimizers of Keras on TensorFlow: Keras 3, and those before: 2.1 to 2.15, tf.keras, tf_keras."""
 import tensorflow as tf
 
-from horovod._keras import optimizers
+from horovod.common import keras3, models
 from horovod.tensorflow.gradient_aggregation import GradientAggregation
+from horovod.tensorflow.gradients import Reduction
 from horovod.tensorflow.util import VERSION, _executing_eagerly
 
 # apply_gradients() reduces there; later ones compute_gradients().
@@ -17,9 +18,44 @@ class _Variables(list):
         return self
 
 
-def methods(base, name, reduction, passes, average, sparse_as_dense):
+def distributed(keras, optimizer, name=None, backward_passes_per_step=1,
+                average_aggregated_gradients=False, **settings):
+    """A new optimizer with the given one's configuration, whose gradients are all ranks'.
+
+    settings: arguments of Reduction. The class has the name of the given one's, so that a saved model
+    can be loaded without Horovod.
+    """
+    base = optimizer.__class__
+    name = name or "Distributed%s" % base.__name__
+    reduction = Reduction(name, **settings)
+    if models.is_of_keras_3(keras, optimizer):
+        return keras3.distributed(keras, optimizer, reduction, backward_passes_per_step,
+                                  average_aggregated_gradients)
+    methods = _methods(base, name, reduction, backward_passes_per_step,
+                       average_aggregated_gradients, settings.get("sparse_as_dense", False))
+    return type(base.__name__, (base,), methods).from_config(optimizer.get_config())
+
+
+def load_model(keras, wrap, filepath, custom_optimizers, custom_objects, legacy_opts):
+    """As keras3.load_model(), of a Keras before 3. legacy_opts: with a legacy optimizer."""
+    base = keras.optimizers.legacy.Optimizer if legacy_opts else keras.optimizers.Optimizer
+
+    def wrapping(cls):
+        return lambda **config: wrap(cls(**config))
+
+    objects = {}
+    for cls in base.__subclasses__():
+        if cls.__module__ != __name__:  # another distributed one
+            objects[cls.__name__.lower()] = objects[cls.__name__] = wrapping(cls)
+    for cls in custom_optimizers or []:
+        objects[cls.__name__] = wrapping(cls)
+    objects.update(custom_objects or {})
+    return keras.models.load_model(filepath, custom_objects=objects)
+
+
+def _methods(base, name, reduction, passes, average, sparse_as_dense):
     """The methods with which a subclass overrides the Keras optimizer class base."""
-    found = {"_HAS_AGGREGATE_GRAD": True}
+    found = {"_HAS_AGGREGATE_GRAD": True, "__module__": __name__}
 
     def define(function):
         found[function.__name__] = function
@@ -82,7 +118,7 @@ def methods(base, name, reduction, passes, average, sparse_as_dense):
         variables = [variable for _, variable in grads_and_vars]
         if not _executing_eagerly():
             with tf.init_scope():  # the step must not make them in one branch of a condition
-                optimizers.build(self, variables)
+                models.build(self, variables)
         return self._agg_helper.apply(
             lambda: base.apply_gradients(self, grads_and_vars, *args, **kwargs),
             lambda: self.iterations.assign_add(1),

@@ -1,18 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Distributed optimizers of Keras 3, on each of its backends."""
+"""Distributed optimizers of Keras 3, on each of its backends, without an import of any."""
 import functools
 import sys
 
-from horovod._keras import backend_of
 from horovod.common import basics
+from horovod.common.models import backend_of
 
 
-def methods(keras, base, reduction, multiple):
-    """The methods with which a subclass overrides the Keras optimizer class base.
+def distributed(keras, optimizer, reduction, passes, average):
+    """A new optimizer like the given one, whose gradients go through reduction.
 
-    multiple: the factor of Keras' average over several passes.
+    passes: how many of Keras' steps are one. average: whether Keras' average of them stays, or
+    becomes their sum.
     """
     _keep_uncompiled(keras)
+    base = optimizer.__class__
+    multiple = 1 if average else passes
 
     def register_local_var(self, var):
         """Its gradients stay this rank's."""
@@ -29,9 +32,14 @@ def methods(keras, base, reduction, multiple):
             reduced = [None if gradient is None else gradient * multiple for gradient in reduced]
         return base._clip_gradients(self, reduced)
 
-    return {"register_local_var": register_local_var, "_horovod_reduction": reduction,
-            "_backend_apply_gradients": _backend_apply_gradients,
-            "_clip_gradients": _clip_gradients}
+    cls = type(base.__name__, (base,), {
+        "register_local_var": register_local_var, "_horovod_reduction": reduction,
+        "_backend_apply_gradients": _backend_apply_gradients, "_clip_gradients": _clip_gradients,
+        "__module__": base.__module__})  # which a saved model names
+    made = cls.from_config(optimizer.get_config())
+    if passes > 1:
+        made.gradient_accumulation_steps = passes
+    return made
 
 
 def load_model(keras, wrap, filepath, custom_optimizers, custom_objects):
