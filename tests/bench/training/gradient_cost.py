@@ -45,7 +45,7 @@ def tensorflow_steps(way):
     """The same as horovod.tensorflow's optimizers and tapes do."""
     import tensorflow as tf
     import horovod.tensorflow as hvd
-    from horovod.tensorflow.ops.common import reduce_each
+    from horovod.tensorflow.ops.operations import reduce_each
     tf.config.threading.set_intra_op_parallelism_threads(1)
     tf.config.threading.set_inter_op_parallelism_threads(2)
     hvd.init()

@@ -6,6 +6,7 @@ These backends have no sparse gradients, and the library chooses the gradients t
 import numpy
 
 from horovod.common.arrays import operations, wait
+from horovod.common.compression import compressed
 from horovod.common.gradients import Reduction
 
 
@@ -20,14 +21,9 @@ def reduction(backend, name, **settings):
 
 class _Reduction(Reduction):
     def reduce_all(self, gradients, numbers, variables):
-        packed = [self._compression.compress(gradient) for gradient in gradients]
-        reduced = self._reduce_each([tensor for tensor, _ in packed],
-                                    ["%s_Allreduce.%d" % (self._name, number) for number in numbers])
-        return [self._compression.decompress(result, context)
-                for result, (_, context) in zip(reduced, packed)]
-
-    def _reduce_each(self, tensors, names):
-        raise NotImplementedError()
+        names = ["%s_Allreduce.%d" % (self._name, number) for number in numbers]
+        return compressed(self._compression, gradients,
+                          lambda tensors: self._reduce_each(tensors, names))
 
 
 class _TorchReduction(_Reduction):

@@ -4,7 +4,8 @@ from horovod._keras import backends, values
 from horovod.common import keras3, operations as common
 from horovod.common.arrays import operations, wait
 from horovod.common.compression import compression_for
-from horovod.common.models import backend_of, is_keras_3, is_of_keras_3
+from horovod.common.models import (backend_of, is_keras_3, is_of_keras_3,
+                                   trained_variables)
 from horovod.common.operations import Average, Sum
 from horovod.common.process_sets import global_process_set
 from horovod.common.util import get_average_backwards_compatibility_fun
@@ -71,7 +72,7 @@ class Interface(object):
             optimizer, name, device_dense, device_sparse, compression, sparse_as_dense,
             gradient_predivide_factor, op, backward_passes_per_step, average_aggregated_gradients,
             groups=groups, process_set=process_set, scale_local_gradients=scale_local_gradients)
-        for variable in _local_variables(local_layers):
+        for variable in trained_variables(local_layers):
             distributed.register_local_var(variable)
         return distributed
 
@@ -141,12 +142,3 @@ class Interface(object):
 def _tensor(value):
     import tensorflow as tf
     return tf.convert_to_tensor(value)
-
-
-def _local_variables(layers):
-    if layers is None:
-        return []
-    layers = layers if isinstance(layers, (list, tuple, set)) else [layers]
-    if not all(hasattr(layer, "trainable_weights") for layer in layers):
-        raise ValueError("All local layers must be of tf.keras.layers.Layer type.")
-    return [variable for layer in layers for variable in layer.trainable_weights]

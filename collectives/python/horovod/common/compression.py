@@ -36,17 +36,7 @@ class HalfCompressor(Compressor):
     The library adds up 32 bits and rounds the sum, so it must not exceed half precision's 65504.
     """
 
-    half = None  # the framework's float16
-
-    @staticmethod
-    def is_floating(dtype):
-        """Whether tensors of that type are rounded."""
-        raise NotImplementedError()
-
-    @staticmethod
-    def cast(tensor, dtype):
-        """The tensor in that type."""
-        raise NotImplementedError()
+    half = is_floating = cast = None  # see compression_for()
 
     @classmethod
     def compress(cls, tensor):
@@ -62,9 +52,20 @@ class HalfCompressor(Compressor):
 
 
 def compression_for(half, is_floating, cast):
-    """A framework's class Compression, from what HalfCompressor needs."""
+    """A framework's class Compression.
+
+    half: its float16. is_floating(type): whether such tensors are rounded. cast(tensor, type).
+    """
     rounding = type("FP16Compressor", (HalfCompressor,), {
         "__doc__": HalfCompressor.__doc__, "half": half, "is_floating": staticmethod(is_floating),
         "cast": staticmethod(cast)})
     return type("Compression", (object,), {"__doc__": "The choices for ``compression=``.",
                                            "none": NoneCompressor, "fp16": rounding})
+
+
+def compressed(compression, tensors, run):
+    """The list run(tensors), in which compressed tensors are sent."""
+    pairs = [compression.compress(tensor) for tensor in tensors]
+    results = run([tensor for tensor, _ in pairs])
+    return [compression.decompress(result, context)
+            for result, (_, context) in zip(results, pairs)]

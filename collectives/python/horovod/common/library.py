@@ -68,7 +68,6 @@ _PROTOTYPES = {
     "alltoallv_async": [_POINTER, _POINTER, _COUNTS, _POINTER, _COUNTS, ctypes.c_int,
                         ctypes.POINTER(_POINTER)],
     "barrier_async": [_POINTER, ctypes.POINTER(_POINTER)],
-    "test": [_POINTER],
     "wait": [_POINTER],
     "allgather": [_POINTER, _POINTER, _POINTER, ctypes.c_size_t, ctypes.c_int],
     "alltoall": [_POINTER, _POINTER, _POINTER, ctypes.c_size_t, ctypes.c_int],
@@ -275,7 +274,7 @@ class Communicator(object):
         return LibraryQueue(self._library, self._comm, self.ranks, options)
 
     def allreduce_async(self, send, receive, count, kind, op, before=1.0, after=1.0):
-        """Starts an allreduce of count elements; returns the request for test() or wait().
+        """Starts an allreduce of count elements; returns the request for wait().
 
         Inputs are multiplied by before, results by after. Both are 1 except for floating types.
         """
@@ -309,14 +308,6 @@ class Communicator(object):
     def barrier_async(self):
         """Starts a barrier; returns the request."""
         return self._start("barrier_async")
-
-    def test(self, request):
-        """True once the operation has completed, after which the request is gone."""
-        status = self._library.batchai_coll_test(request)
-        if status == IN_PROGRESS:
-            return False
-        self._check(status)
-        return True
 
     def wait(self, request):
         """Returns when the operation has completed; the request is gone."""

@@ -69,6 +69,16 @@ def build(optimizer, trained):
         optimizer._create_all_weights(list(trained))
 
 
+def trained_variables(layers):
+    """The weights of a layer or of several that are trained. ValueError for anything else."""
+    if layers is None:
+        return []
+    layers = layers if isinstance(layers, (list, tuple, set)) else [layers]
+    if not all(hasattr(layer, "trainable_weights") for layer in layers):
+        raise ValueError("All local layers must be of tf.keras.layers.Layer type.")
+    return [variable for layer in layers for variable in layer.trainable_weights]
+
+
 class KerasState(StoredState):
     """State of a Keras model, of its optimizer (the model's by default), and of plain objects."""
 

@@ -83,17 +83,24 @@ class Operations(object):
     """Starts operations on the tensors that a derived class knows; each method returns the Operation.
 
     Its result is a list of tensors. A tensor belongs to its operation until that has ended. Wrong
-    arguments are a ValueError before any data is sent; the wait for the Operation raises
+    arguments are a ValueError before any data is sent. The wait for the Operation raises
     HorovodInternalError where ranks disagree or one of them is gone. Any thread may call.
+
+    A derived class has these methods; a buffer is a tensor that is contiguous memory:
+    kind(tensor): the name of the type of its elements, as NumPy has it;
+    buffer(tensor, stay=False): the tensor if it is a buffer on the host, else such a copy; with
+    stay, on the tensor's device;
+    empty(buffer, shape): a new buffer of the same type beside the other one;
+    address(tensor), count(buffer), item_bytes(buffer): of its first element, of its elements;
+    cast(tensor, type): the tensor in that type, itself where it has it;
+    result(buffer, tensor): the buffer as a tensor like the other one; put(buffer, tensor): into it;
+    numbers(values, name, beside): a tensor of integers, on the device of the other one;
+    vector(tensor): its elements as a NumPy array of one dimension, float64; of_vector(vector,
+    tensor): the reverse, as result().
     """
 
-    # What a derived class says of its tensors. A buffer is a tensor that is contiguous memory.
-    int32 = float64 = None  # its types of these names
-    pairs = ()  # names of complex types: buffer() makes pairs of floats of them
-
-    def kind(self, tensor):
-        """The name of the type of its elements, as NumPy has it."""
-        raise NotImplementedError()
+    int32 = float64 = None  # the derived class's types of these names
+    pairs = ()  # names of complex types, of which as_pairs() makes pairs of floats
 
     def check_tensor(self, tensor):
         """Raises ValueError where the operations do not take it."""
@@ -102,53 +109,9 @@ class Operations(object):
         """Where a queue's allreduce of these tensors is done: HOST, or the like of another memory."""
         return HOST
 
-    def buffer(self, tensor, stay=False):
-        """The tensor itself where it is a buffer, else a copy. stay: on its device, not on the host."""
-        raise NotImplementedError()
-
     def as_pairs(self, buffer):
         """The buffer, complex numbers as pairs of floats."""
         return buffer
-
-    def empty(self, buffer, shape):
-        """A new buffer of the same type, beside the other one."""
-        raise NotImplementedError()
-
-    def address(self, tensor):
-        """The address of the first element."""
-        raise NotImplementedError()
-
-    def count(self, buffer):
-        """How many elements it has."""
-        raise NotImplementedError()
-
-    def item_bytes(self, buffer):
-        """Bytes of an element."""
-        raise NotImplementedError()
-
-    def cast(self, tensor, dtype):
-        """The tensor in that type; itself, where it has it."""
-        raise NotImplementedError()
-
-    def result(self, buffer, tensor):
-        """A buffer that buffer() made of the tensor, as a tensor of its type on its device."""
-        raise NotImplementedError()
-
-    def put(self, buffer, tensor):
-        """The same into the tensor, which is returned."""
-        raise NotImplementedError()
-
-    def numbers(self, values, dtype, beside):
-        """A tensor of integers, on the device of another one."""
-        raise NotImplementedError()
-
-    def vector(self, tensor):
-        """The elements as a NumPy array of one dimension, of float64."""
-        raise NotImplementedError()
-
-    def of_vector(self, vector, tensor):
-        """The reverse, as result()."""
-        raise NotImplementedError()
 
     # Memory.
 

@@ -2,7 +2,7 @@
 """``import horovod.tensorflow as hvd``: Horovod for TensorFlow 1.8 and newer over libbatchai_collectives."""
 from horovod.common.exceptions import HorovodInternalError, HostsUpdatedInterrupt
 from horovod.common.util import check_extension
-from horovod.tensorflow import cluster as _cluster, elastic, mpi_ops
+from horovod.tensorflow import elastic, mpi_ops
 from horovod.tensorflow.compression import Compression
 from horovod.tensorflow.functions import (allgather_object, broadcast_global_variables,
                                           broadcast_object, broadcast_object_fn,
@@ -11,9 +11,10 @@ from horovod.tensorflow.mpi_ops import *  # noqa: F403 (its __all__ is the list 
 from horovod.tensorflow.optimizer import DistributedOptimizer
 from horovod.tensorflow.reduce import (allreduce, grouped_allreduce, grouped_reducescatter,
                                        reducescatter)
-from horovod.tensorflow.session import BroadcastGlobalVariablesHook
+from horovod.tensorflow.session import (BroadcastGlobalVariablesHook,
+                                        leave_launchers_cluster as _leave_launchers_cluster)
 from horovod.tensorflow.sync_batch_norm import SyncBatchNormalization
 from horovod.tensorflow.tape import DistributedGradientTape, PartialDistributedGradientTape
 from horovod.tensorflow.util import _executing_eagerly
 
-_cluster.leave_launchers_cluster()
+_leave_launchers_cluster()

@@ -5,8 +5,8 @@ import tensorflow as tf
 from horovod.common.operations import Adasum
 from horovod.common.process_sets import global_process_set
 from horovod.tensorflow.compression import Compression
-from horovod.tensorflow.ops.common import reduce_each
-from horovod.tensorflow.util import IS_TF2, _executing_eagerly, v1
+from horovod.tensorflow.ops.operations import reduce_each
+from horovod.tensorflow.util import _executing_eagerly, own_variables
 from horovod.tensorflow.wrapped import WrappedOptimizer
 
 
@@ -55,16 +55,10 @@ class DistributedAdasumOptimizer(WrappedOptimizer):
     def _prepare(self, variables):
         if self._counter is not None:
             return
-
-        def make(initial, name):
-            if IS_TF2:
-                return tf.Variable(initial, trainable=False, name=name)
-            return v1.get_variable(name, initializer=initial, trainable=False)
-
-        with v1.init_scope() if IS_TF2 else v1.variable_scope("horovod_" + self._own_name):
-            self._counter = make(tf.constant(0), "steps")
-            self._starts = [make(tf.zeros(variable.shape, variable.dtype.base_dtype),
-                                 "start_%d" % number)
+        with own_variables(self._own_name) as new_variable:
+            self._counter = new_variable(tf.constant(0), "steps")
+            self._starts = [new_variable(tf.zeros(variable.shape, variable.dtype.base_dtype),
+                                         "start_%d" % number)
                             for number, variable in enumerate(variables)]
 
     def _when(self, steps, work):

@@ -4,7 +4,7 @@ import tensorflow as tf
 
 from horovod.common import objects
 from horovod.common.process_sets import global_process_set
-from horovod.tensorflow.ops.common import broadcast_each
+from horovod.tensorflow.ops.operations import broadcast_each
 from horovod.tensorflow.util import _executing_eagerly, v1
 
 

@@ -3,13 +3,7 @@
 import tensorflow as tf
 
 from horovod.tensorflow.gradients import is_sparse
-from horovod.tensorflow.util import IS_TF2, v1
-
-
-def _new_variable(initial, name):
-    if IS_TF2:
-        return tf.Variable(initial, trainable=False, name=name)
-    return v1.get_variable(name, initializer=initial, trainable=False)
+from horovod.tensorflow.util import IS_TF2, own_variables
 
 
 class GradientAggregation(object):
@@ -78,10 +72,10 @@ class GradientAggregation(object):
     def _prepare(self, gradients, variables):
         if self.counter is not None:
             return
-        with v1.init_scope() if IS_TF2 else v1.variable_scope("horovod_" + self._name):
-            self.counter = _new_variable(tf.constant(0), "aggregation_counter")
+        with own_variables(self._name) as new_variable:
+            self.counter = new_variable(tf.constant(0), "aggregation_counter")
             self._sums = [
-                None if gradient is None else _new_variable(
+                None if gradient is None else new_variable(
                     tf.zeros(variable.shape, gradient.dtype), "aggregation_%d" % number)
                 for number, (gradient, variable) in enumerate(zip(gradients, variables))]
 

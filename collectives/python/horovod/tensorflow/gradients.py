@@ -3,11 +3,10 @@
 import tensorflow as tf
 
 from horovod.common import gradients as common
+from horovod.common.compression import compressed
 from horovod.common.operations import Average, Sum
 from horovod.common.util import split_list
-from horovod.tensorflow.ops.common import reduce_each
-from horovod.tensorflow.ops.exchanges import allgather
-from horovod.tensorflow.ops.reductions import allreduce_group
+from horovod.tensorflow.ops.operations import allgather, allreduce_group, reduce_each
 from horovod.tensorflow.util import _executing_eagerly, reference, v1
 
 
@@ -58,15 +57,13 @@ class Reduction(common.Reduction):
         scope = self._name + "_Allreduce"
         if not _executing_eagerly():
             scope = v1.get_default_graph().unique_name(scope)
-        packed = [self._compression.compress(tf.convert_to_tensor(gradient))
-                  for gradient in gradients]
-        tensors = [tensor for tensor, _ in packed]
         together = self._grouped(variables)
-        if together is None:
-            names = ["%s.%d" % (scope, number) for number in numbers]
-            results = reduce_each(tensors, names, self._op, self._factors, self._process_set,
-                                  "gradient")
-        else:
+
+        def reduce(tensors):
+            if together is None:
+                names = ["%s.%d" % (scope, number) for number in numbers]
+                return reduce_each(tensors, names, self._op, self._factors, self._process_set,
+                                   "gradient")
             results = [None] * len(tensors)
             for index, places in enumerate(together):
                 name = "%s.group.%d" % (scope, index)
@@ -74,8 +71,10 @@ class Reduction(common.Reduction):
                         [tensors[place] for place in places], name, self._op, self._factors[0],
                         self._factors[1], True, self._process_set)):
                     results[place] = result
-        return [self._compression.decompress(result, context)
-                for result, (_, context) in zip(results, packed)]
+            return results
+
+        return compressed(self._compression, [tf.convert_to_tensor(gradient)
+                                              for gradient in gradients], reduce)
 
     def _grouped(self, variables):
         """Lists of places in variables, each reduced as a whole; None: groups are not asked for."""

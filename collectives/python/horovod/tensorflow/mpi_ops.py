@@ -11,10 +11,9 @@ from horovod.common.util import (get_average_backwards_compatibility_fun, gpu_av
                                  num_rank_is_power_2 as check_num_rank_power_of_2)
 from horovod.tensorflow.functions import broadcast_
 from horovod.tensorflow.ops.bridge import call
-from horovod.tensorflow.ops.exchanges import (allgather, alltoall, broadcast, grouped_allgather,
-                                              join)
-from horovod.tensorflow.ops.reductions import (allreduce_group as _grouped_allreduce,
-                                               allreduce_one as _allreduce,
+from horovod.tensorflow.ops.operations import (allgather, allreduce_group as _grouped_allreduce,
+                                               allreduce_one as _allreduce, alltoall, broadcast,
+                                               grouped_allgather, join,
                                                reducescatter_group as _grouped_reducescatter)
 from horovod.tensorflow.util import _executing_eagerly, normalized as _normalize_name
 

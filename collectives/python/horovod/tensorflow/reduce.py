@@ -2,6 +2,7 @@
 """allreduce and reducescatter as scripts call them: with compression, devices and sparse tensors."""
 import tensorflow as tf
 
+from horovod.common.compression import compressed
 from horovod.common.process_sets import global_process_set
 from horovod.tensorflow.compression import Compression
 from horovod.tensorflow.gradients import is_sparse, reduce_sparse
@@ -28,10 +29,8 @@ def allreduce(tensor, average=None, device_dense="", device_sparse="",
         if (prescale_factor, postscale_factor) != (1.0, 1.0):
             raise NotImplementedError("horovod: factors of tf.IndexedSlices are not supported")
         return reduce_sparse(tensor, op, process_set, ignore_name_scope)
-    compressed, context = compression.compress(tf.convert_to_tensor(tensor))
-    reduced = _allreduce(compressed, name, op, prescale_factor, postscale_factor,
-                         ignore_name_scope, process_set)
-    return compression.decompress(reduced, context)
+    return compressed(compression, [tf.convert_to_tensor(tensor)], lambda sent: [_allreduce(
+        sent[0], name, op, prescale_factor, postscale_factor, ignore_name_scope, process_set)])[0]
 
 
 def grouped_allreduce(tensors, average=None, device_dense="", device_sparse="",
@@ -53,22 +52,18 @@ def _allreduce_dense(tensors, average, compression, op, prescale_factor, postsca
                      process_set, ignore_name_scope, name):
     op = handle_average_backwards_compatibility(op, average)
     check_member(process_set)
-    packed = [compression.compress(tf.convert_to_tensor(tensor)) for tensor in tensors]
-    reduced = _grouped_allreduce([tensor for tensor, _ in packed], name, op, prescale_factor,
-                                 postscale_factor, ignore_name_scope, process_set)
-    return [compression.decompress(tensor, context)
-            for tensor, (_, context) in zip(reduced, packed)]
+    return compressed(compression, [tf.convert_to_tensor(tensor) for tensor in tensors],
+                      lambda sent: _grouped_allreduce(sent, name, op, prescale_factor,
+                                                      postscale_factor, ignore_name_scope,
+                                                      process_set))
 
 
 def reducescatter(tensor, device_dense="", compression=Compression.none, op=Average, name=None,
                   process_set=global_process_set, ignore_name_scope=False, prescale_factor=1.0,
                   postscale_factor=1.0):
     """This rank's rows of the reduction of a tensor over all ranks: the first ranks get one more."""
-    check_member(process_set)
-    compressed, context = compression.compress(tf.convert_to_tensor(tensor))
-    reduced = _grouped_reducescatter([compressed], name, op, ignore_name_scope, process_set,
-                                     prescale_factor, postscale_factor)
-    return compression.decompress(reduced[0], context)
+    return _reducescatter([tensor], compression, name, op, ignore_name_scope, process_set,
+                          prescale_factor, postscale_factor)[0]
 
 
 def grouped_reducescatter(tensors, device_dense="", compression=Compression.none, op=Average,
@@ -77,9 +72,12 @@ def grouped_reducescatter(tensors, device_dense="", compression=Compression.none
     """reducescatter() of a list of tensors, all or none of them; a list."""
     if not tensors:
         return tensors
+    return _reducescatter(tensors, compression, None, op, False, process_set, prescale_factor,
+                          postscale_factor)
+
+
+def _reducescatter(tensors, compression, name, op, ignore_name_scope, process_set, *factors):
     check_member(process_set)
-    packed = [compression.compress(tf.convert_to_tensor(tensor)) for tensor in tensors]
-    reduced = _grouped_reducescatter([tensor for tensor, _ in packed], None, op, False, process_set,
-                                     prescale_factor, postscale_factor)
-    return [compression.decompress(tensor, context)
-            for tensor, (_, context) in zip(reduced, packed)]
+    return compressed(compression, [tf.convert_to_tensor(tensor) for tensor in tensors],
+                      lambda sent: _grouped_reducescatter(sent, name, op, ignore_name_scope,
+                                                          process_set, *factors))

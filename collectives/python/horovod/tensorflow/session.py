@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Hooks for TensorFlow's sessions and estimators."""
+"""TensorFlow's sessions and estimators: a hook, and what they must not know of the job."""
+import json
+import os
+
 import tensorflow as tf
 
 from horovod.tensorflow.functions import broadcast_global_variables
@@ -24,3 +27,17 @@ class BroadcastGlobalVariablesHook(_SessionRunHook):
 
     def after_create_session(self, session, coord):
         session.run(self.bcast_op)
+
+
+def leave_launchers_cluster():
+    """Removes TF_CONFIG where batchai-launch has set it; one that the user has set stays.
+
+    An Estimator would take the ranks for one training by TensorFlow's own means, with a chief.
+    """
+    config = os.environ.get("TF_CONFIG")
+    try:
+        set_by_launch = json.loads(os.environ.get("BATCHAI_OF_LAUNCH", "{}"))
+    except ValueError:
+        return
+    if config is not None and isinstance(set_by_launch, dict) and set_by_launch.get("TF_CONFIG") == config:
+        del os.environ["TF_CONFIG"]

@@ -4,7 +4,7 @@ import tensorflow as tf
 
 from horovod.common import basics
 from horovod.common.operations import Sum
-from horovod.tensorflow.ops.reductions import allreduce_one
+from horovod.tensorflow.ops.operations import allreduce_one
 
 _Base = tf.keras.layers.BatchNormalization
 

@@ -2,6 +2,7 @@
 """DistributedGradientTape: a tf.GradientTape whose gradients are those of all ranks."""
 import tensorflow as tf
 
+from horovod.common.models import trained_variables
 from horovod.common.operations import Average
 from horovod.common.process_sets import global_process_set
 from horovod.tensorflow.compression import Compression
@@ -87,16 +88,6 @@ def PartialDistributedGradientTape(gradtape, device_dense="", device_sparse="",
     tape = DistributedGradientTape(gradtape, device_dense, device_sparse, compression,
                                    sparse_as_dense, op, gradient_predivide_factor, num_groups,
                                    groups, process_set, scale_local_gradients)
-    for variable in local_variables(local_layers):
+    for variable in trained_variables(local_layers):
         tape.register_local_source(variable)
     return tape
-
-
-def local_variables(layers):
-    """The weights of a layer or of several that are trained. ValueError for anything else."""
-    if layers is None:
-        return []
-    layers = layers if isinstance(layers, (list, tuple, set)) else [layers]
-    if not all(hasattr(layer, "trainable_weights") for layer in layers):
-        raise ValueError("All local layers must be of tf.keras.layers.Layer type.")
-    return [variable for layer in layers for variable in layer.trainable_weights]

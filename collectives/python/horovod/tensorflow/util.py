@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Differences between releases of TensorFlow."""
+import contextlib
 import re
 
 import tensorflow as tf
@@ -23,6 +24,17 @@ except AttributeError:  # an old release, which translates nothing
     def untranslated(function):
         """Returns the function."""
         return function
+
+
+@contextlib.contextmanager
+def own_variables(name):
+    """Gives a function of (initial value, name) that makes variables of this package, in a scope of that name."""
+    def new_variable(initial, name):
+        if IS_TF2:
+            return tf.Variable(initial, trainable=False, name=name)
+        return v1.get_variable(name, initializer=initial, trainable=False)
+    with v1.init_scope() if IS_TF2 else v1.variable_scope("horovod_" + name):
+        yield new_variable
 
 
 def reference(variable):

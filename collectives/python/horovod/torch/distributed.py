@@ -385,8 +385,8 @@ def _make(store, rank, size, timeout):
         raise RuntimeError("batchai: torchrun made this process %d of 1; batchai-launch knows rank "
                            "%d of %d: use one of them" % (rank, basics.rank(), basics.size()))
     if size > basics.size():
-        raise RuntimeError("batchai: a group of %d ranks in a job of %d: start the ranks with "
-                           "batchai-launch" % (size, basics.size()))
+        raise RuntimeError("batchai: PyTorch asks for %d ranks, the job has %d: start all of them "
+                           "with batchai-launch" % (size, basics.size()))
     return ProcessGroup(store, rank, size, timeout)
 
 

@@ -14,6 +14,7 @@ import torch
 
 from horovod.common import basics, operations as common
 from horovod.common.basics import *  # noqa: F403 (its __all__ lists the functions of a job)
+from horovod.common.compression import compressed
 from horovod.common.exceptions import HorovodInternalError
 from horovod.common.operations import Adasum, Average, Max, Min, Product, Sum
 from horovod.common.process_sets import global_process_set
@@ -78,14 +79,6 @@ class _Differentiable(torch.autograd.Function):
     @staticmethod
     def backward(ctx, *gradients):
         return (None, None, *ctx.gradients(*gradients))
-
-
-def _compressed(compression, tensors, run):
-    """The list run(tensors), in which compressed tensors are sent."""
-    pairs = [compression.compress(tensor) for tensor in tensors]
-    results = run([tensor for tensor, _ in pairs])
-    return [compression.decompress(result, context)
-            for result, (_, context) in zip(results, pairs)]
 
 
 def _backward_name(name):
@@ -162,8 +155,8 @@ def grouped_allreduce(tensors, average=None, name=None, compression=Compression.
         return synchronize(operations.allreduce(gradients, _backward_name(name), op, factors,
                                                 process_set))
 
-    return _compressed(compression, tensors,
-                       lambda sent: _Differentiable.apply(reduce, backward, *sent))
+    return compressed(compression, tensors,
+                      lambda sent: _Differentiable.apply(reduce, backward, *sent))
 
 
 def grouped_allreduce_(tensors, average=None, name=None, op=None, prescale_factor=1.0,
@@ -248,8 +241,8 @@ def grouped_reducescatter(tensors, name=None, compression=Compression.none, op=A
                                    process_set) for number, gradient in enumerate(gradients)]
         return map(synchronize, handles)
 
-    return _compressed(compression, tensors,
-                       lambda sent: _Differentiable.apply(reduce, backward, *sent))
+    return compressed(compression, tensors,
+                      lambda sent: _Differentiable.apply(reduce, backward, *sent))
 
 
 # broadcast, allgather, alltoall
