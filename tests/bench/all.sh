@@ -1,33 +1,30 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# all.sh [--list] [--document FILE] [WORD]... - makes the figures of docs/benchmarks.md anew, on this machine.
+# all.sh [--list] [--folder FOLDER] [WORD]... - makes the tables of docs/benchmarks anew, on this machine.
 #
-# Figures in the document stand between two lines, the first of which has their command:
-#   <!-- figures of: tests/bench/launch.sh --runs 5 -->
-#   <!-- end of figures -->
-# Runs the commands one after another at the root of the repository, those that contain one of the words if there are
-# words, and writes what each prints between its lines: with the processor, the load before the run and the date. If a
-# command fails, its figures stay as they are, and all.sh ends with exit code 1 after the others. --list prints the
-# commands and runs none. All of them together take some hours; nothing else should run on the machine.
+# The first line of a table's file is its command: $ tests/bench/launch.sh --runs 5. Files that begin otherwise are
+# left alone. Runs the commands one after another at the root of the repository, those that contain one of the words if
+# there are words, and writes what each prints into its file, below the command, the processor, the date and the load
+# before the run. If a command fails or is skipped, its file stays as it is, and all.sh ends with exit code 1 after the others.
+# --list prints the commands and runs none. All of them together take some hours; nothing else should run on the machine.
+#
+# docs/benchmarks.md has summaries of these files; tests/bench/collectives/summary.py and plot.py make some of them.
 set -euo pipefail
 # shellcheck source=tests/bench/lib.bash
 . "$(dirname "${BASH_SOURCE[0]}")/lib.bash"
 
-document=$source/docs/benchmarks.md list=0
+folder=$source/docs/benchmarks list=0
 while [ $# -gt 0 ]; do
     case $1 in
-        --document) document=$(realpath -m "${2:?--document FILE}") && shift 2 ;;
+        --folder) folder=$(realpath -m "${2:?--folder FOLDER}") && shift 2 ;;
         --list) list=1 && shift ;;
-        -h | --help) sed -n '3,11s/^# \{0,1\}//p' "$0" && exit ;;
+        -h | --help) sed -n '3,12s/^# \{0,1\}//p' "$0" && exit ;;
         -*) usage "$1: unknown option" ;;
         *) break ;;
     esac
 done
 words=("$@")
-[ -r "$document" ] || usage "$document: cannot be read"
-
-end='<!-- end of figures -->'
-mapfile -t commands < <(sed -n 's/^<!-- figures of: \(.*\) -->$/\1/p' "$document")
+[ -d "$folder" ] || usage "$folder: not a folder"
 
 wanted() { # COMMAND
     local word
@@ -42,38 +39,28 @@ processor() {
               if (family != "") printf " (family %s, model %s)", family, model }' /proc/cpuinfo
 }
 
-# replace COMMAND FILE: the file's text between the command's lines.
-replace() {
-    begin="<!-- figures of: $1 -->" end=$end awk -v file="$2" '
-        skips && $0 == ENVIRON["end"] { skips = 0 }
-        !skips
-        $0 == ENVIRON["begin"] { while ((getline line < file) > 0) print line; skips = 1 }
-        END { exit skips }' "$document" >"$work/document" || die "$document: no line \"$end\" after: $1"
-    cat "$work/document" >"$document"
-}
-
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$source"
 code=0 found=0
-for command in "${commands[@]}"; do
-    wanted "$command" || continue
+for file in "$folder"/*.txt; do
+    command=$(sed -n '1s/^\$ //p' "$file")
+    [ -n "$command" ] && wanted "$command" || continue
     found=1
     [ $list = 0 ] || { echo "$command" && continue; }
     read -r load _ </proc/loadavg
     begin=$SECONDS
-    if bash -c "$command" >"$work/output" </dev/null; then
+    if bash -c "$command" >"$work/output" </dev/null && ! grep -q '^skipped: ' "$work/output"; then
         {
-            printf '\n%s. On %s; load %s before the run.\n\n```\n' "$(processor)" "$(date +%F)" "$load"
+            printf '$ %s\n%s. On %s; load %s before the run.\n\n' "$command" "$(processor)" "$(date +%F)" "$load"
             cat "$work/output"
-            printf '```\n\n'
         } >"$work/figures"
-        replace "$command" "$work/figures"
+        cat "$work/figures" >"$file"
         echo "all.sh: $command: $((SECONDS - begin)) s"
     else
         code=1
         echo "all.sh: $command failed after $((SECONDS - begin)) s; its figures stay" >&2
     fi
 done
-[ $found = 1 ] || usage "$document: no command of figures${words[*]:+ that contains ${words[*]}}"
+[ $found = 1 ] || usage "$folder: no command of figures${words[*]:+ that contains ${words[*]}}"
 exit $code

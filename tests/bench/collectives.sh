@@ -4,7 +4,7 @@
 #                [--sizes BYTES,...] [--bind core,none] [--rounds N] [--patience SECONDS] [--touch] - collective operations
 #                on float32 beside other libraries', and beside what the machine could do.
 #
-# One driver, linked with each library, times calls (docs/benchmarks.md has every definition) of allreduce, broadcast,
+# One driver, linked with each library, times calls (tests/bench/README.md has every definition) of allreduce, broadcast,
 # allgather, reduce-scatter and all-to-all. N rounds (default 3) of the rooflines and all libraries in turn, each begun
 # when the machine is idle, or has not become so within the patience (default 20 s):
 #   1x2             two ranks on this machine
@@ -19,9 +19,9 @@
 # Prints tables of microseconds a call: the fastest batch of all rounds (ranks bound to cores only), the mean of calls in a
 # row, and our 99th percentile, with the bound in parts of our time. Rows that are more than 5 % behind a peer say so. Then
 # what the libraries hold beyond the buffers. --json FILE also writes rows of {topology, operation, bind, bytes, library,
-# usec, bound_fraction, calls, mean_usec, p99_usec, mean_bound_fraction, failures, memory_kib}, of which
-# collectives/plot.py draws allreduces. A library that is not installed has none: contrib/install-packages.sh test installs
-# Debian's, and tests/peers/wheels.sh and environments.sh torch fetch newer ones.
+# usec, bound_fraction, calls, mean_usec, p99_usec, mean_bound_fraction, failures, memory_kib}.
+# collectives/summary.py and plot.py read the tables. A library that is not installed has none:
+# contrib/install-packages.sh test installs Debian's, and tests/peers/wheels.sh and environments.sh torch fetch newer ones.
 set -euo pipefail
 case ${1-} in
     -h | --help) sed -n '3,28s/^# \{0,1\}//p' "$0" && exit ;;

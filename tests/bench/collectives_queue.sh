@@ -3,7 +3,7 @@
 # collectives_queue.sh [--json FILE] [--quick] [--rounds N] [--patience SECONDS] - what naming operations costs, and
 #                      steps of training beside torch's DistributedDataParallel.
 #
-# On this machine, docs/benchmarks.md has the definitions:
+# On this machine, tests/bench/README.md has the definitions:
 #   negotiation   a step of 160 named tensors of one number each, on 2 and on 8 ranks, with a schedule that is frozen and
 #                 with one that never is, beside one bare allreduce of the same numbers
 #   replay        the gradients of ResNet-50 and of BERT-base on 2 ranks of a node, and of ResNet-50 on 2 nodes with links of

@@ -47,7 +47,11 @@
         "$BATS_TEST_TMPDIR/rows.json"
     jq -e 'map(select(.library == "batchai")) | all(.mean_usec > 0 and .p99_usec > 0 and .failures == 0) and
         (map(select(.bind == "core")) | all(.usec > 0 and .bound_fraction > 0))' "$BATS_TEST_TMPDIR/rows.json"
-    run "$BATCHAI_SOURCE/tests/bench/collectives/plot.py" "$BATS_TEST_TMPDIR/rows.json"
+    printf '%s\n' "$output" >"$BATS_TEST_TMPDIR/tables.txt"
+    run "$BATCHAI_SOURCE/tests/bench/collectives/summary.py" "$BATS_TEST_TMPDIR/tables.txt"
+    [ "$status" -eq 0 ]
+    [[ ${lines[0]} = "| | 1x2 allreduce | 2x2 allreduce |" && ${lines[2]} =~ ^"| 8 B | "[0-9]+" %, ".*" | "[0-9]+" %, " ]]
+    run "$BATCHAI_SOURCE/tests/bench/collectives/plot.py" "$BATS_TEST_TMPDIR/tables.txt"
     [ "$status" -eq 0 ]
     [ "$(grep -c '<polyline' <<<"$output")" = 4 ] # two libraries, two topologies
     [ "$(grep -c 'class="head"' <<<"$output")" = 2 ]
@@ -63,18 +67,22 @@
     jq -e 'all(.usec > 0 and .bound_fraction > 0 and .failures == 0)' "$BATS_TEST_TMPDIR/rows.json"
 }
 
-@test "figures of a document are made anew by their commands, except those whose command fails" {
-    local document=$BATS_TEST_TMPDIR/document.md
-    printf '%s\n' before '<!-- figures of: echo new -->' old '<!-- end of figures -->' between \
-        '<!-- figures of: echo half; exit 3 -->' stays '<!-- end of figures -->' >"$document"
-    run "$BATCHAI_SOURCE/tests/bench/all.sh" --document "$document"
+@test "tables are made anew by their commands, except those whose command fails" {
+    local folder=$BATS_TEST_TMPDIR/tables
+    mkdir "$folder"
+    printf '%s\n' '$ echo new' machine '' old >"$folder/made.txt"
+    printf '%s\n' '$ echo half; exit 3' stays >"$folder/fails.txt"
+    printf '%s\n' 'without a command' stays >"$folder/kept.txt"
+    run "$BATCHAI_SOURCE/tests/bench/all.sh" --folder "$folder"
     [ "$status" -eq 1 ]
-    [[ $output = *"all.sh: echo half; exit 3 failed after "*" s; its figures stay" ]]
-    mapfile -t lines <"$document"
-    [[ ${lines[3]} = *" cores of "*"; load "*" before the run." ]]
-    # shellcheck disable=SC2016 # a code block
-    [ "${lines[*]:5}" = '``` new ```  <!-- end of figures --> between <!-- figures of: echo half; exit 3 --> stays <!-- end of figures -->' ]
-    run "$BATCHAI_SOURCE/tests/bench/all.sh" --document "$document" --list half
+    [[ $output = *"all.sh: echo half; exit 3 failed after "*" s; its figures stay"* ]]
+    mapfile -t lines <"$folder/made.txt"
+    [ "${lines[0]}" = '$ echo new' ]
+    [[ ${lines[1]} = *" cores of "*"; load "*" before the run." ]]
+    [ "${lines[*]:2}" = " new" ]
+    [ "$(<"$folder/fails.txt")" = $'$ echo half; exit 3\nstays' ]
+    [ "$(<"$folder/kept.txt")" = $'without a command\nstays' ]
+    run "$BATCHAI_SOURCE/tests/bench/all.sh" --folder "$folder" --list half
     [ "$output" = "echo half; exit 3" ]
 }
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Topologies, what the roofline programs print, and the time below which no operation can be (docs/benchmarks.md).
+"""Topologies, what the roofline programs print, and the time below which no operation can be (tests/bench/README.md).
 
 S: bytes of a rank's larger buffer. G: ranks of a node. N: nodes. The bound is the larger of latency and bandwidth:
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The libraries that are compared: with which program and which settings each one runs, and whether it is there.
-Each has the settings that are its best here, and those that its users have; docs/benchmarks.md says why.
+Each has the settings that are its best here, and those that its users have; tests/bench/README.md says why.
 
 Debian's libraries are linked when the benchmarks are built. Newer ones are those that tests/peers/wheels.sh and
 environments.sh have put into $BATCHAI_PEERS: the driver is compiled with such an MPI when the benchmark starts."""

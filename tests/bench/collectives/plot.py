@@ -1,17 +1,17 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""plot.py ROWS... - prints an SVG of the allreduces in files that collectives.sh --json has written.
+"""plot.py FILE... - prints an SVG of the allreduces in files that collectives.sh has written.
 
 A panel for each topology: for each size, how many times its bound the fastest batch of each library takes, both axes
 logarithmic."""
 
 import argparse
-import json
 import math
 import sys
 
 import bounds
 import report
+import tables
 
 COLORS = {"batchai": "#1d4ed8", "batchai-plain": "#60a5fa", "batchai-ucx1.22": "#0ea5e9", "openmpi-ob1": "#b45309",
           "openmpi-ob1-sm": "#f59e0b", "openmpi-ob1-han": "#f59e0b", "openmpi-ucx": "#15803d", "openmpi-ucx-han": "#84cc16",
@@ -21,22 +21,14 @@ WIDTH, HEIGHT, LEFT, TOP, GAP = 380, 250, 60, 50, 90
 NAMES = 5  # in a line of the legend
 
 
-def points(rows, name):
-    """(size, times the bound), where there is a figure; of several runs the best."""
-    best = {}
-    for row in rows:
-        if row["library"] == name and row["bound_fraction"]:
-            best[row["bytes"]] = max(row["bound_fraction"], best.get(row["bytes"], 0))
-    return [(size, 1 / part) for size, part in sorted(best.items())]
-
-
 class Panel:
     """One topology, at a place in the picture."""
 
     def __init__(self, topology, rows, x, y):
         self.topology, self.x, self.y = bounds.Topology(topology), x, y
-        self.sizes = sorted({row["bytes"] for row in rows})
-        self.lines = {name: line for name in COLORS if (line := points(rows, name))}
+        self.sizes = [row.bytes for row in rows]
+        lines = {name: [(row.bytes, row.usec[name] / row.bound) for row in rows if name in row.usec and row.bound] for name in COLORS}
+        self.lines = {name: line for name, line in lines.items() if line}
         ratios = [ratio for line in self.lines.values() for _, ratio in line] or [1.0]
         self.least = min(0, math.floor(math.log10(min(ratios))))
         self.most = max(1, math.ceil(math.log10(max(ratios))))
@@ -72,15 +64,12 @@ def legend(names, y):
         yield f'<path stroke="{COLORS[name]}" stroke-width="3" d="M{x} {line - 4} h24"/><text x="{x + 30}" y="{line}">{name}</text>'
 
 
-def draw(rows):
-    rows = [row for row in rows if row["operation"] == "allreduce" and row["bind"] == "core"]
-    topologies = list(dict.fromkeys(row["topology"] for row in rows))
+def draw(panels):
     width = LEFT + 2 * (WIDTH + GAP)
-    bottom = TOP + math.ceil(len(topologies) / 2) * (HEIGHT + GAP)
+    bottom = TOP + math.ceil(len(panels) / 2) * (HEIGHT + GAP)
     parts, names = [], set()
-    for index, topology in enumerate(topologies):
-        panel = Panel(topology, [row for row in rows if row["topology"] == topology],
-                      LEFT + index % 2 * (WIDTH + GAP), TOP + index // 2 * (HEIGHT + GAP))
+    for index, (topology, rows) in enumerate(panels.items()):
+        panel = Panel(topology, rows, LEFT + index % 2 * (WIDTH + GAP), TOP + index // 2 * (HEIGHT + GAP))
         parts += panel.draw()
         names |= panel.lines.keys()
     parts += legend([name for name in COLORS if name in names], bottom)
@@ -99,15 +88,15 @@ def draw(rows):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split(" - ")[1], formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("rows", nargs="+", metavar="ROWS")
-    rows = []
-    for name in parser.parse_args().rows:
+    parser.add_argument("files", nargs="+", metavar="FILE")
+    panels = {}
+    for name in parser.parse_args().files:
         try:
-            with open(name, encoding="utf-8") as file:
-                rows += json.load(file)
-        except (OSError, ValueError) as error:
+            panels.update((table.topology, table.rows) for table in tables.read(name)
+                          if table.operation == "allreduce" and table.batches)
+        except (OSError, ValueError, IndexError, KeyError) as error:
             sys.exit(f"plot.py: {name}: {error}")
-    print(draw(rows), end="")
+    print(draw(panels), end="")
 
 
 if __name__ == "__main__":

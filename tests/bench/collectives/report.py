@@ -89,7 +89,7 @@ def cell(result, library, size, of, percentile):
 
 def print_table(result, title, of, percentile=None):
     print(f"{title}\n")
-    widths = {library.name: max((20 if percentile else 13) if library.is_ours else 9, len(library.name) + 2)
+    widths = {library.name: max((22 if percentile else 14) if library.is_ours else 9, len(library.name) + 2)
               for library in result.libraries}
     heads = ["bytes".rjust(8), "bound".rjust(9)] + [name.rjust(widths[name]) for name in result.names]
     ours = "batchai" in result.names
