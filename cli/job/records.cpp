@@ -206,6 +206,7 @@ void add_name(CLI::App& verb, Kind kind, RecordArgs& args) {
 
 void add_noun_verbs(CLI::App& parent, Session& session, Kind kind) {
     const std::string name = kind_name(kind);
+    const std::string one = (kind == Kind::experiment ? "an " : "a ") + name;
     const std::string command = "batchai " + name + " ";
     const std::string sample = kind == Kind::group       ? " --name mygroup"
                                : kind == Kind::workspace ? " -g mygroup --workspace mywork"
@@ -213,14 +214,14 @@ void add_noun_verbs(CLI::App& parent, Session& session, Kind kind) {
     const auto args = std::make_shared<RecordArgs>();
 
     CLI::App* verb =
-        add_verb(parent, session, "create", "record a " + name, command + "create" + sample);
+        add_verb(parent, session, "create", "record " + one, command + "create" + sample);
     add_name(*verb, kind, *args);
     verb->add_option("-l,--location", args->location, "remembered and shown");
     ignore_options(*verb, {"--tags", "--managed-by"});
     verb->callback(
         [=, &session] { session.action = [=, &session] { return create(session, kind, *args); }; });
 
-    verb = add_verb(parent, session, "show", "show a " + name, command + "show" + sample);
+    verb = add_verb(parent, session, "show", "show " + one, command + "show" + sample);
     add_name(*verb, kind, *args);
     verb->callback(
         [=, &session] { session.action = [=, &session] { return show(session, kind, *args); }; });

@@ -53,7 +53,7 @@ sys::Result<std::shared_ptr<Device>> CudaDevice::create(int number) {
     if (status == cudaSuccess) status = cudaGetDevice(&device);
     if (status != cudaSuccess) return error_of(status, fmt::format("opening GPU {}", number));
     if (device != number) {
-        return sys::Error{fmt::format("CUDA takes GPU {} for GPU {}", number, device)};
+        return sys::Error{fmt::format("asked CUDA for GPU {}, got GPU {}", number, device)};
     }
     status = load_reductions();
     if (status == cudaSuccess) status = load_copies();
