@@ -81,7 +81,7 @@ struct Product {
     }
 };
 
-// NaN where there is one: b's by the comparison, which is false then.
+// NaN if there is one: b's, because the comparison is false then.
 struct Min {
     template <class T>
     static __device__ T apply(T a, T b) {

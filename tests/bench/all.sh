@@ -3,10 +3,10 @@
 # all.sh [--list] [--folder FOLDER] [WORD]... - makes the tables of docs/benchmarks anew, on this machine.
 #
 # The first line of a table's file is its command: $ tests/bench/launch.sh --runs 5. Files that begin otherwise are
-# left alone. Runs the commands one after another at the root of the repository, those that contain one of the words if
-# there are words, and writes what each prints into its file, below the command, the processor, the date and the load
-# before the run. If a command fails or is skipped, its file stays as it is, and all.sh ends with exit code 1 after the others.
-# --list prints the commands and runs none. All of them together take some hours; nothing else should run on the machine.
+# left alone. all.sh runs the commands one after another at the root of the repository. With words, it runs those that
+# contain one of them. It writes what each prints into its file, below the command, the processor, the date and the load
+# before the run. If a command fails or is skipped, its file stays as it is, and all.sh ends with exit code 1 after the
+# others. --list prints the commands and runs none. All of them take some hours; nothing else should run on the machine.
 #
 # docs/benchmarks.md has summaries of these files; tests/bench/collectives/summary.py and plot.py make some of them.
 set -euo pipefail

@@ -8,12 +8,12 @@
 #   root    processor time of batchai-launch itself, the root, until all ranks run
 #   fence   a PMIx fence of all ranks that carries nothing
 #   data    the same with 1,000 bytes of each rank, with --radix 2, 4 and 256 (no tree)
-# Then a model of the root, its time for each agent, from the smallest and the largest of the shapes up to 64 agents,
-# checked against the others, and taken further; and what the model of the tree says of fences. --json FILE also writes
-# rows of {agents, ranks, start_ms, root_ms, fence_ms, data_ms}. A launch that fails ends the benchmark.
+# Then a model of the root's time for each agent, from the smallest and the largest of the shapes up to 64 agents. It is
+# checked against the others and applied to more agents. Then what the model of the tree predicts for fences. --json FILE
+# also writes rows of {agents, ranks, start_ms, root_ms, fence_ms, data_ms}. A launch that fails ends the benchmark.
 #
-# Bound: all agents and ranks share this machine's cores: start and fence are their work in sum, not the time that
-# they would take on nodes of their own. The root's processor time is what it would be there too.
+# All agents and ranks share this machine's cores. So start and fence are the sum of their work, more than on nodes of
+# their own. The root's processor time would be the same there.
 set -euo pipefail
 # shellcheck source=tests/bench/lib.bash
 . "$(dirname "${BASH_SOURCE[0]}")/lib.bash"

@@ -3,9 +3,9 @@
 # training.sh [--json FILE] [--quick] [--rounds N] [--patience SECONDS] [--shapes NxR,...] [--only WORD,...] - steps of
 #             training beside other libraries', for PyTorch, TensorFlow 2 and Keras 3.
 #
-# tests/bench/README.md has the definitions. Two ranks on this machine (1x2), and nodes of two ranks with links of 1 Gbit/s
-# (2x2; network namespaces of this machine), or the shapes that are named of 1x2, 2x1, 2x2 and 4x2, N rounds (default 3) of
-# all in turn, each run begun when the machine is idle, or has not become so within the patience (default 20 s):
+# tests/bench/README.md has the definitions. By default: two ranks on this machine (1x2), and two nodes of two ranks with
+# links of 1 Gbit/s (2x2; network namespaces of this machine). --shapes: some of 1x2, 2x1, 2x2 and 4x2. N rounds (default
+# 3) of all in turn. Each run begins when the machine is idle, or at the latest after the patience (default 20 s):
 #   resnet50, bert-base   the networks' gradients in a backward pass that only computes, and the walk-through's network
 #   walk-through          (convolutions for CIFAR-10, batches of 32): DistributedOptimizer, DistributedDataParallel with Gloo
 #                         and with the backend batchai, and a stock Horovod, with the system's PyTorch, where

@@ -106,7 +106,7 @@ edited() {
     refuses bad.json "batchai: bad.json:*myshare/code' is not a file there*"
 }
 
-@test "an output path that is no absolute path" {
+@test "an output path that is not absolute" {
     local prefix
     # shellcheck disable=SC2016 # the service's variable
     for prefix in '' out '$AZ_BATCHAI_JOB_MOUNT_ROOT/../etc' '$AZ_BATCHAI_NO_SUCH_ROOT/out' '$HOME/out' '/data/a\nb'; do

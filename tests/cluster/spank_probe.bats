@@ -15,7 +15,7 @@ teardown() { :; }
 
 setup() { need_root; }
 
-# golden NAME: the file to compare with; skips the test where there is none for this Slurm.
+# golden NAME: the file to compare with; skips the test if this Slurm has none.
 golden() {
     local version
     version=$(sinfo -V)

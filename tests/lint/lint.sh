@@ -139,7 +139,7 @@ case $1 in
         ;;
     prose) # line lengths and phrases of documents, manuals, messages, comments and titles of tests; the manuals' markup and style
         need python3
-        sources '*.md' 'docs/man/*' '*.cpp' '*.hpp' '*.cu' '*.h' '*.py' '*.bats' '*.bash' '*.sh' ':!tests/lint' | xargs python3 tests/lint/prose.py
+        sources '*.md' 'docs/man/*' '*.cpp' '*.hpp' '*.cu' '*.h' '*.c' '*.py' '*.bats' '*.bash' '*.sh' ':!tests/lint' | xargs python3 tests/lint/prose.py
         need mandoc
         mandoc -Tlint -Wwarning docs/man/*
         need diction # wordy phrases, also across lines, and words that are there twice

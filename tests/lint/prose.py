@@ -3,12 +3,15 @@
 
 In Markdown, prose lines have at most 120 characters; tables, code and what cannot be broken may be
 longer. In Markdown and manuals, phrases that readers stumbled over do not come back: PHRASES says
-what to write instead. In sources the same holds for messages, which are string literals, and for comments; in scripts
-for comments and titles of tests.
-Prints FILE:LINE: what is wrong. Exit: 1 where something is.
+what to write instead. In sources the same holds for messages, which are string literals, for comments and for
+docstrings; in tests and scripts for comments, docstrings and titles of tests.
+Prints FILE:LINE: what is wrong. Exits with 1 if something is.
 
---plain: prints the sentences of Markdown and manuals for diction(1), without code, tables and macros. Lines stay lines.
+--plain: prints the sentences of Markdown, manuals, docstrings and comments for diction(1), without code, tables and
+macros. Lines stay lines.
 """
+import ast
+import functools
 import itertools
 import re
 import sys
@@ -25,6 +28,11 @@ PHRASES = [
     (r"\bthe begin of\b", "the start of"),
     (r"\bfor who\b", "for the program that"),
     (r"\bwithout a word\b", "without a message"),
+    (r"\bthat is no\b(?! (longer|more|other))", "that is not a ..."),
+    (r"\bwhere there (is|are) (one|any|none)\b", "if there is one, if there is none"),
+    (r"\bas is\b(?! (the|a))", "unchanged"),
+    # "a" before a vowel that is spoken as one.
+    (r"\ba (?=[aeio])(?!(and|one|once)\b|eu)[a-z]{3,}", "an ..."),
 ]
 PHRASES = [(re.compile(pattern, re.IGNORECASE), better) for pattern, better in PHRASES]
 
@@ -71,6 +79,23 @@ def of_source(lines, with_literals=True):
                 yield number, wrong
 
 
+def docstrings(lines):
+    """(number, text) of each of their lines."""
+    documented = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+    for node in ast.walk(ast.parse("\n".join(lines))):
+        if isinstance(node, documented) and ast.get_docstring(node, clean=False) is not None:
+            first = node.body[0]
+            for number in range(first.lineno, first.end_lineno + 1):
+                yield number, re.sub(r"`[^`]*`", "", lines[number - 1])
+
+
+def of_python(lines, with_literals=True):
+    for number, text in docstrings(lines):
+        for wrong in stumbles(text):
+            yield number, wrong
+    yield from of_source(lines, with_literals)
+
+
 def of_script(lines):
     for number, line in enumerate(lines, 1):
         if line.startswith("@test "):
@@ -86,8 +111,8 @@ def kind_of(name):
         return of_manual
     # Tests expect the words of other programs, too.
     if name.startswith("tests/") or re.search(r"\.(bats|bash|sh)$", name):
-        return of_script
-    return of_source
+        return functools.partial(of_python, with_literals=False) if name.endswith(".py") else of_script
+    return of_python if name.endswith(".py") else of_source
 
 
 def plain_line(name, line, others=itertools.product("bcdfghjklmnpqrstvwxz", repeat=4)):
@@ -121,7 +146,7 @@ def main(names):
         if plain:
             print_plain(name, lines)
             continue
-        for number, wrong in kind_of(name)(lines):
+        for number, wrong in sorted(set(kind_of(name)(lines))):
             bad = True
             print("%s:%d: %s" % (name, number, wrong))
     return 1 if bad else 0

@@ -6,12 +6,14 @@
 // pmix_check publish              publish, look up, unpublish
 // pmix_check wait                 look up what is published later
 // pmix_check group                make a group of the first and the last rank, and one of all;
-// connect pmix_check event                the last rank tells all something, and rank 0 alone
-// something else pmix_check log RANK             RANK logs a line to each of standard output and
-// error pmix_check query                ask what is no key pmix_check signal RANK NUMBER   rank 0
-// has RANK signalled pmix_check fences COUNT BYTES   so many fences, to each of which every rank
-// gives so many bytes pmix_check absent RANK CODE     RANK exits before a fence; the others say
-// what the fence returned pmix_check abort RANK CODE
+//                                  connect
+// pmix_check event                the last rank sends an event to all, and another to rank 0 alone
+// pmix_check log RANK             RANK logs a line to each of standard output and error
+// pmix_check query                ask for what is not a key
+// pmix_check signal RANK NUMBER   rank 0 has RANK signalled
+// pmix_check fences COUNT BYTES   COUNT fences; every rank gives BYTES bytes to each
+// pmix_check absent RANK CODE     RANK exits before a fence; the others print the fence's status
+// pmix_check abort RANK CODE      RANK aborts the job
 // pmix_check nothing               join PMIx and leave it
 // pmix_check leave RANK WHAT MS    RANK leaves PMIx and exits; MS later, the others do WHAT (fence,
 //                                  connect, list: a fence of listed ranks, group: of listed

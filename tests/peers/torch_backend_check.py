@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """torch.distributed over the backend batchai; with "hook", DDP over Gloo with the library's hook.
 
-"gpu": with tensors in a GPU's memory, where there is one.
+"gpu": with tensors in a GPU's memory, if there is one.
 """
 import os
 import sys

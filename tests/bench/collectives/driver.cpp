@@ -21,8 +21,8 @@
 //
 //      result BYTES CALLS BATCHES BEST
 //
-// At the end it prints what the library has held at most on each rank, after any of the sizes, in
-// KiB beyond both buffers and what the process held before it joined (memory.hpp):
+// At the end it prints the most memory that the library has held on each rank after a size, in KiB.
+// Both buffers, and what the process held before it joined, do not count (memory.hpp):
 //
 //   memory RANK-0 RANK-1 ...
 //

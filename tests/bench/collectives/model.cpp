@@ -5,9 +5,9 @@
 //
 //   model NODES RAILS LATENCY OVERHEAD GBYTES BYTES...
 //
-// for nodes with so many rails, which share a link that an empty message takes LATENCY microseconds
-// to cross, a message more OVERHEAD to handle, and that carries so many 10^9 bytes a second each
-// way. Prints for each size
+// The rails of a node share its link. An empty message takes LATENCY microseconds to cross it, a
+// further message OVERHEAD more, and it carries GBYTES 10^9 bytes a second each way. Prints for
+// each size
 //
 //   BYTES MICROSECONDS ALGORITHM
 //

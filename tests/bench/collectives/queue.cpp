@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// queue TENSORS STEPS - what naming costs: a step of so many one-number allreduces that are
-// submitted by name and waited for, as a step of training does, with a schedule that is frozen and
-// with one that never is (every other step leaves one out); beside the same numbers in one bare
-// allreduce. Rank 0 prints "queue RANKS TENSORS BARE FROZEN NEGOTIATED": microseconds a step, the
+// queue TENSORS STEPS - what naming costs. A step submits TENSORS allreduces of one number each by
+// name and waits for them, as a step of training does. The schedule is frozen; in a second run it
+// never is, because every other step leaves one out. A bare allreduce of the same numbers is timed
+// beside them. Rank 0 prints "queue RANKS TENSORS BARE FROZEN NEGOTIATED": microseconds a step, the
 // median of all batches.
 #include <batchai/collectives.h>
 

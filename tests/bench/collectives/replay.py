@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""replay.py LIBRARY NETWORK STEPS MILLISECONDS - steps of training with a real network's gradients and a backward pass
-that is nothing but multiplications of matrices, as many for each gradient as its size is of all, so that all of them
-take about that time on an idle machine. LIBRARY: horovod (this project's, DistributedOptimizer) or ddp
-(torch's DistributedDataParallel with Gloo). Rank 0 prints "replay STEP COMPUTE COMMUNICATION": milliseconds, medians of
-a step, of one without communication, and of the communication alone, after a backward pass of no work."""
+"""replay.py LIBRARY NETWORK STEPS MILLISECONDS - steps of training with a real network's gradients. The backward pass
+only multiplies matrices, for each gradient in proportion to its size. It takes about MILLISECONDS on an idle machine.
+LIBRARY: horovod (this project's, DistributedOptimizer) or ddp (torch's DistributedDataParallel with Gloo).
+Rank 0 prints "replay STEP COMPUTE COMMUNICATION", medians in milliseconds: a step, a step without communication, and the
+communication alone, after a backward pass without work."""
 
 import statistics
 import sys

@@ -30,7 +30,7 @@ def fraction(result, size, usec):
 
 
 def best_peer(result, size, of):
-    """(time, name) of the fastest one beside ours, where there is one. of: which time of a figure."""
+    """(time, name) of the fastest one beside ours, if there is one. of: which time of a figure."""
     times = [(of(result.figures[library.name, size]), library.name) for library in result.libraries if not library.is_ours]
     return min(((usec, name) for usec, name in times if usec), default=None)
 
@@ -75,7 +75,7 @@ def print_result(result):
 
 
 def cell(result, library, size, of, percentile):
-    """Ours beside its part of the bound, and its percentile where there is one."""
+    """Ours beside its part of the bound, and its percentile if there is one."""
     figure = result.figures[library.name, size]
     usec = of(figure)
     if not usec:

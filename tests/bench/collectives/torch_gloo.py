@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """torch_gloo.py OPERATION MILLISECONDS BYTES... - what driver.cpp does, for torch.distributed with its Gloo, as a
-training calls it: from Python. all_reduce and broadcast work in place. An all_reduce's sums are those of the buffer's own
-last result, so the buffer is filled anew before calls in a row and before each batch, and what is checked is one call."""
+training calls it: from Python. all_reduce and broadcast work in place. An all_reduce adds
+up its own last result. So the buffer is filled anew before calls in a row and before each batch, and one call is checked."""
 
 import math
 import sys

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """torch_step.py NETWORK WAY STEPS MILLISECONDS - steps of training with PyTorch. NETWORK: resnet50, bert-base (their
 gradients, and about so many milliseconds of work for all of them) or walk-through. WAY: horovod, stock, ddp-gloo or
-ddp-batchai. Rank 0 prints "trained STEP COMPUTE CPU": milliseconds, medians of a step and of one without communication,
-and the mean of the ranks' processor time by which a step takes more of it with communication, if all ranks have the same
-weights in the end."""
+ddp-batchai. If all ranks end with the same weights, rank 0 prints "trained STEP COMPUTE CPU" in milliseconds: the
+medians of a step and of one without communication, and the processor time that communication adds to a step, the ranks'
+mean."""
 
 import os
 import statistics

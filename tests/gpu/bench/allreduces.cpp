@@ -5,7 +5,7 @@
 // in memory, on the slowest rank.
 //
 // Bound of two nodes: the slowest stage and the pipeline's fill. Each of the two ranks takes S
-// bytes out and S in, and both share the GPU's link, so a stage is 2 S / the rate of the slower
+// bytes out and S in. Both share the GPU's link, so a stage is 2 S / the rate of the slower
 // direction while both are busy. The wire is an allreduce of S bytes in pinned memory by the same
 // ranks. The fill is what a chunk (of at most 4 MiB, of at least eight) takes in the other stages.
 //

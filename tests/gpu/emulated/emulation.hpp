@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A machine of GPUs that are none, for tests where there is no GPU: as much of CUDA's driver and
-// runtime (cuda.cpp, streams.cpp), NCCL (nccl.cpp) and kernels (kernels.cpp) as the library and its
-// GPU tests call, on the host. Memory of such a GPU is the host's, a stream is a thread, and a
-// kernel is the one of the library's .cu files, compiled for the host and called for one thread
-// after another. BATCHAI_EMULATED_GPUS: how many there are (default: 1).
+// Emulated GPUs, for tests on a machine without one: the part of CUDA's driver and runtime
+// (cuda.cpp, streams.cpp), NCCL (nccl.cpp) and kernels (kernels.cpp) that the library and its GPU
+// tests call. Memory of such a GPU is the host's, and a stream is a thread. A kernel is the one of
+// the library's .cu files, compiled for the host, and called for one thread after another.
+// BATCHAI_EMULATED_GPUS: how many there are (default: 1).
 //
-// It shows that the calls are right and in order, and what the kernels compute: not how fast
-// anything is, nor what a GPU does about memory that is not its own.
+// It shows that the calls are right and in order, and what the kernels compute. It does not show
+// how fast anything is, and what a GPU does about memory that is not its own.
 #pragma once
 
 #include <cuda_runtime_api.h>

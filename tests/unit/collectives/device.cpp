@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a Device promises, on HostDevice with many seeds, and on a GPU where there is one.
+// What a Device promises, on HostDevice with many seeds, and on a GPU if there is one.
 #include "collectives/device/device.hpp"
 
 #include <boost/test/unit_test.hpp>
@@ -49,7 +49,7 @@ void finish(Device& device, Device::Event event) {
     until([&] { return good(device.query(event)); });
 }
 
-// The first GPU; null where there is none.
+// The first GPU; null if there is none.
 std::shared_ptr<Device> gpu() {
 #if defined(BATCHAI_HAS_GPU)
     auto device = CudaDevice::create(0);

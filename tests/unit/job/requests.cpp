@@ -199,7 +199,7 @@ BOOST_AUTO_TEST_CASE(a_wrong_reference_is_an_error_where_it_stands) {
                                 reference("own", "u")),
              site()),
         "credentials have either this or accountKey"));
-    // Of a variable that is no secret the service had no reference.
+    // The service had no reference to a variable that is not a secret.
     BOOST_TEST(samples::contains(
         said(job("\"environmentVariables\": [{\"name\": \"A\", \"valueSecretReference\": " +
                  reference("own", "u") + "}]"),

@@ -116,7 +116,7 @@ def _broadcast_legacy(keras, model, root_rank, is_local):
 
 
 def evaluate(keras, result):
-    """A result of an operation, which is run in Keras' session where there is one."""
+    """A result of an operation, which is run in Keras' session if there is one."""
     import horovod.tensorflow as hvd
     if hvd._executing_eagerly():
         return result

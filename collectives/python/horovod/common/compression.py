@@ -40,14 +40,14 @@ class HalfCompressor(Compressor):
 
     @classmethod
     def compress(cls, tensor):
-        """Returns the tensor as float16 and its type; other than floating-point tensors as is."""
+        """Returns the tensor as float16, and its type. Only floating-point tensors change."""
         if not cls.is_floating(tensor.dtype):
             return tensor, None
         return cls.cast(tensor, cls.half), tensor.dtype
 
     @classmethod
     def decompress(cls, tensor, ctx):
-        """Returns the tensor in the type that compress() gave as ctx; as is where that is None."""
+        """Returns the tensor in the type that compress() gave as ctx; unchanged if that is None."""
         return tensor if ctx is None else cls.cast(tensor, ctx)
 
 

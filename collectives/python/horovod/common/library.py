@@ -156,7 +156,7 @@ def _leave_directory():
 
 
 def load():
-    """The library with its prototypes. Raises HorovodInternalError where there is none."""
+    """The library with its prototypes. Raises HorovodInternalError if there is none."""
     path = _path()
     try:
         library = _load_library(path)

@@ -16,7 +16,7 @@ class GradientAggregation(object):
         self._reduction, self._passes, self._average = reduction, passes, average
         self._sparse_as_dense, self._name = sparse_as_dense, name
         self.counter = None
-        self._sums = []  # a variable for each gradient; None where there is none
+        self._sums = []  # a variable for each gradient; None if it has none
 
     def register_local_var(self, variable):
         """Its gradients stay this rank's."""
