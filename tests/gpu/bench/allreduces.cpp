@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Allreduces without a queue, of float32 sums in place, of two virtual nodes of one rank
-// and of one node of two ranks, all on one GPU; a call is timed from its start until its result is
-// in memory, on the slowest rank.
+// Allreduces without a queue, of float32 sums in place, on one GPU, of two virtual nodes of one
+// rank and of one node of two ranks. A call is timed from its start until its result is in memory,
+// on the slowest rank.
 //
 // Bound of two nodes: the slowest stage and the pipeline's fill. Each of the two ranks takes S
 // bytes out and S in. Both share the GPU's link, so a stage is 2 S / the rate of the slower
