@@ -52,7 +52,7 @@ test=(
     mpich libmpich-dev # programs of another MPI; mpicc and mpirun stay Open MPI's
     libgloo-dev # benchmarks compare the collectives with it, both MPIs and PyTorch
     gdb # stacks of ranks that hang
-    python3-pip # fetches newer libraries for tests/peers/wheels.sh and environments.sh
+    python3-pip # fetches newer libraries for tests/peers/environments.sh
     shellcheck codespell mandoc diction
     ccache
     charliecloud-runtime busybox-static # a job's container, and its contents

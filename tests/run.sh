@@ -3,19 +3,20 @@
 # run.sh [--soak] [--since REV] - installs what is missing, builds, and runs every test.
 # run.sh --fast [ROOM]...       - what a change to one room needs: a build without sanitizers, the room's tests, lint.
 #
-#   --soak       loops run long instead of twice; unit tests run under TSan too; clang-tidy reads every source;
+#   --soak       loops run long instead of once or twice; unit tests run under TSan too; clang-tidy reads every source;
 #                minislurm and the test harness are tested, too; the newest MPI libraries and PyTorch are fetched
-#                and tested (tests/peers/wheels.sh); run.sh and quickstart.sh run in the other one of Debian 12 and 13,
-#                and the plugin's tests in sid (tests/debian/run); the packages are tested in a clean Debian 12
-#                (tests/packages/run)
+#                and tested; run.sh and quickstart.sh run in the other one of Debian 12 and 13, and the plugin's tests
+#                in sid (tests/debian/run); the packages are tested in a clean Debian 12 (tests/packages/run)
 #   --since REV  clang-tidy reads the sources changed since this commit (default: HEAD~3)
-#   --fast       rooms: sys, job, spank, launcher, cli, collectives, python; without one, those with uncommitted
-#                changes, or else those of the last commit. Installs nothing. tests/README.md lists the tests.
+#   --fast       rooms: sys, job, slurm, spank, launcher, cli, collectives, python; without one, those with
+#                uncommitted changes, or else those of the last commit. Installs nothing. tests/README.md lists the tests.
 #
 # On a new Debian 12 or 13 machine, as root or as a user with sudo (for the packages only). Unit tests and the
 # fuzz targets, 20 seconds each, are one build, by clang where it is installed, under ASan and UBSan. Cluster and
-# peer tests run the release build on a throw-away Slurm.
-# Exit: 0 if no test failed; 1; 2 wrong usage. A test that cannot run here is counted as skipped.
+# peer tests run the release build on a throw-away Slurm. TensorFlow and Keras are fetched once, while that is built,
+# into ~/.cache/batchai-peers (tests/peers/environments.sh, 2 GB); without a network their tests are skipped.
+# Exit: 0 if no test failed; 1; 2 wrong usage. A test that cannot run here is counted as skipped, and listed with its
+# reason before the last summary; tests/skipped.py lists them again.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -32,7 +33,7 @@ changed_rooms() {
     files=$(git status --porcelain | cut -c 4-)
     [ -n "$files" ] || files=$(git diff --name-only HEAD~1)
     sed -nE 's,^cli/.*,cli,p; t; s,^collectives/python/.*,python,p; t
-             s,^tests/unit/([a-z]+)/.*,\1,p; t; s,^(sys|job|spank|launcher|collectives)/.*,\1,p' <<<"$files" | sort -u
+             s,^tests/unit/([a-z]+)/.*,\1,p; t; s,^(sys|job|slurm|spank|launcher|collectives)/.*,\1,p' <<<"$files" | sort -u
 }
 
 # room_tests ROOM: a regular expression of ctest's names.
@@ -40,6 +41,7 @@ room_tests() {
     case $1 in
         sys) echo 'unit/sys|cluster/output_sharing' ;;
         job) echo 'unit/job|cluster/plugin_options' ;;
+        slurm) echo 'unit/test_slurm|cluster/slurm_elsewhere' ;;
         spank) echo 'unit/spank_.*|cluster/plugin_(mounts|options|trust)' ;;
         launcher) echo 'unit/test_launcher|cluster/launch_(job|plugin|terminal)|peers/(openmpi|pmi1)' ;;
         cli) echo 'unit/cli_tests|cluster/cli_(local|names)' ;;
@@ -69,7 +71,7 @@ while [ $# -gt 0 ]; do
             shift
             ;;
         -h | --help)
-            sed -n '3,20s/^# \{0,1\}//p' "$0"
+            sed -n '3,19s/^# \{0,1\}//p' "$0"
             exit 0
             ;;
         *) die "$1: unknown option, see --help" ;;
@@ -81,14 +83,31 @@ export BATCHAI_SOAK=$soak BATCHAI_TIDY_SINCE=$since
 
 contrib/install-packages.sh test
 
-# counted LABEL CTEST_ARGUMENT...: runs ctest; its counts are added to $counts.
+# counted LABEL CTEST_ARGUMENT...: runs ctest; its counts are added to $counts. The skipped tests of all runs are listed
+# before the summary of the last one.
 counts=
+rm -rf build/results
+mkdir -p build/results
 counted() {
-    local label=$1 report=$PWD/build/counts.xml failed=0
-    ctest "${@:2}" --output-junit "$report" || failed=1
+    local label=$1 report=$PWD/build/results/${1// /-}.xml failed=0
+    ctest "${@:2}" --output-junit "$report" --test-output-size-passed 1000000 2>&1 |
+        awk 'BEGIN { printf "" >"build/results/summary" }
+             /% tests passed, / { held = 1 }
+             held { print >"build/results/summary"; next }
+             { print; fflush() }' || failed=1
+    [[ $label != cluster* ]] || python3 tests/skipped.py || true
+    cat build/results/summary
     counts+="${counts:+; }$label: $(sed -nE 's/^\t(tests|failures|skipped)="([0-9]+)"$/\2 \1/p' "$report" | paste -sd,)"
     return "$failed"
 }
+
+# Tests that need an environment that could not be made say so, and are skipped.
+environments=(tf2.21)
+[ "$soak" = 0 ] || environments+=(mpich openmpi impi-rt libucx debian torch)
+timeout 600 tests/peers/environments.sh lint || true
+timeout 1800 tests/peers/environments.sh "${environments[@]}" & # its network beside our compilers
+making=$!
+trap 'kill "$making" 2>/dev/null || true' EXIT
 
 rc=0
 if command -v clang++-14 >/dev/null; then
@@ -101,7 +120,8 @@ else
     counts+="; fuzz: skipped, because clang-14 is not installed"
 fi
 build release cluster -DBATCHAI_WERROR=ON
-[ "$soak" = 0 ] || { tests/peers/wheels.sh && tests/peers/environments.sh debian torch lint; } || echo "run.sh: the tests of what is not there are skipped" >&2
+wait "$making" || echo "run.sh: not all of ${environments[*]} could be made: their tests are skipped" >&2
+making=
 counted "cluster, peers and gpu" --preset release -L 'cluster|peers|gpu' -j 4 || rc=1 # most of them wait for Slurm
 echo "run.sh: $counts"
 if [ "$soak" = 1 ]; then

@@ -21,9 +21,9 @@
 # what the libraries hold beyond the buffers. --json FILE also writes rows of {topology, operation, bind, bytes, library,
 # usec, bound_fraction, calls, mean_usec, p99_usec, mean_bound_fraction, failures, memory_kib}.
 # collectives/summary.py and plot.py read the tables. A library that is not installed has none:
-# contrib/install-packages.sh test installs Debian's, and tests/peers/wheels.sh and environments.sh torch fetch newer ones.
+# contrib/install-packages.sh test installs Debian's, and tests/peers/environments.sh fetches newer ones.
 set -euo pipefail
 case ${1-} in
-    -h | --help) sed -n '3,28s/^# \{0,1\}//p' "$0" && exit ;;
+    -h | --help) sed -n '3,24s/^# \{0,1\}//p' "$0" && exit ;;
 esac
 exec /usr/bin/python3 "$(dirname "${BASH_SOURCE[0]}")/collectives/run.py" "$@"

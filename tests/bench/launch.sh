@@ -15,7 +15,8 @@
 # the memory of agents of 1,024 ranks.
 # Prints medians, ours in units of the peer's, and the goal for it; a row in which ours is more than 5 % behind says
 # BEHIND. --json FILE also writes rows of {program, nodes, ranks, launcher, median_ms, failures}. A peer that is not
-# installed has none; tests/peers/wheels.sh fetches the newest ones. --program, --launchers: only these, and always ours.
+# installed has none; tests/peers/environments.sh fetches the newest ones. --program, --launchers: only these, and
+# always ours.
 #
 # Bound: nodes and ranks share this machine's cores, so what counts here is work, not waiting.
 set -euo pipefail

