@@ -33,7 +33,7 @@ class BroadcastGlobalVariables(_Callback):
         _note(self)
 
     def register_local_var(self, var):
-        """It stays each rank's."""
+        """Leaves the variable as each rank has it."""
         self._local_ids.add(id(var))
         self._locals.append(var)
 
@@ -85,10 +85,10 @@ class MetricAverage(_Callback):
 class LearningRateSchedule(_Callback):
     """Sets the learning rate to initial_lr * multiplier from start_epoch until before end_epoch.
 
-    multiplier: a number, to the power of the epochs since start_epoch, or a function of the epoch;
-    with staircase=False the learning rate changes with every batch, and epochs have fractions, for
-    which steps_per_epoch is needed where Keras does not tell. momentum_correction: the momentum
-    follows for the batch in which the learning rate changes.
+    multiplier: a function of the epoch, or a number that is raised to the power of the epochs since
+    start_epoch. staircase=False: the learning rate changes with every batch, and the epoch is a
+    fraction; this needs steps_per_epoch if Keras does not tell it. momentum_correction: the momentum
+    is scaled like the learning rate, for the batch in which that changes.
     """
 
     def __init__(self, initial_lr, multiplier, start_epoch=0, end_epoch=None, staircase=True,

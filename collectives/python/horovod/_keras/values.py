@@ -8,9 +8,9 @@ from horovod.common.models import is_keras_3, variables as variables_of
 
 
 def average(values, name):
-    """The ranks' averages of a dict of numbers; the same keys on all ranks.
+    """Returns the ranks' averages of a dict of numbers, which has the same keys on all ranks.
 
-    NumPy's numbers: TensorBoard's callback of Keras 2.1 takes no others.
+    The averages are NumPy's: TensorBoard's callback of Keras 2.1 takes no other numbers.
     """
     started = [(key, operations.allreduce([numpy.array([values[key]], "float64")],
                                           "%s.%s" % (name, key)))
@@ -73,7 +73,7 @@ def momentum(keras, model):
 
 
 def take_state(model):
-    """Before variables are read or written in a callback: JAX keeps them elsewhere as it trains."""
+    """Call before a callback reads or writes variables: JAX keeps them elsewhere while it trains."""
     if hasattr(model, "jax_state_sync"):
         model.jax_state_sync()
 

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Adasum: a sum of gradients that counts their common direction once.
 
-Of two gradients a and b it is (1 - ab / 2aa) a + (1 - ab / 2bb) b, where ab is their scalar product;
-of more ranks, that of the Adasums of the lower and of the upper half. Each rank combines a part of
-the elements of all ranks: the parts change places, then only scalar products travel, and results.
+Of two gradients a and b it is (1 - ab / 2aa) a + (1 - ab / 2bb) b, where ab is their scalar product.
+Of more ranks it is the Adasum of the lower half's and the upper half's. Each rank receives a part of
+the elements of all ranks and combines it. Ranks then exchange scalar products, and at the end results.
 
 Source: Maleki et al., "Scaling Distributed Training with Adaptive Summation", MLSys 2021.
 """
@@ -13,7 +13,7 @@ from horovod.common import library
 
 
 def combine(communicator, vector):
-    """The Adasum of every rank's vector, of float64, as a new one; at the turn of a queue."""
+    """Returns the Adasum of the ranks' vectors (float64). Called at the operation's turn in the queue."""
     size, rank = communicator.size, communicator.rank
     counts = [len(vector) // size + (one < len(vector) % size) for one in range(size)]
     own = counts[rank]

@@ -2,8 +2,8 @@
 """init and shutdown, and the number of this rank.
 
 Horovod's interface has one job per process: the global process set. A process that ends normally
-shuts down by itself. A process that fails (an uncaught exception, a nonzero exit) does not: it would
-wait for ranks that wait for it, and its launcher would not see the failure.
+calls shutdown() by itself. A process that fails (an uncaught exception, a nonzero exit) does not:
+it would wait for ranks that wait for it, and the launcher would not see the failure.
 """
 import atexit
 import os
@@ -34,12 +34,12 @@ gloo_enabled = gloo_built
 def init(comm=None, process_sets=None):
     """Joins the job's ranks; collective. Does nothing if it was called before.
 
-    The launcher names the ranks of the job (PMIx); a process without a launcher is a job of one
-    rank. comm: a list of the job's ranks, or an mpi4py communicator; these ranks become a job of
-    their own. All ranks of the job call init(), each with the list that it is in, or without.
+    The launcher names the ranks of the job (PMIx). A process without a launcher is a job of one rank.
+    comm: a list of the job's ranks, or an mpi4py communicator; these ranks become a job of their own.
+    All ranks of the job call init(), each with the list that contains it, or all without a list.
     process_sets: a list of ProcessSet to register, the same on all ranks. Horovod's word "dynamic"
-    is accepted too: sets can always be added later. Raises ValueError for wrong lists and sets, and
-    HorovodInternalError if the library or a rank is missing.
+    is accepted and has no effect: sets can always be added later. Raises ValueError for wrong lists
+    and sets, and HorovodInternalError if the library or a rank is missing.
     """
     wanted = _wanted(process_sets)
     _check_comm(comm)
@@ -125,7 +125,7 @@ _homogeneous = True  # every node has as many ranks
 
 
 def is_homogeneous():
-    """Whether all nodes have as many ranks. ValueError before init()."""
+    """Whether all nodes have the same number of ranks. ValueError before init()."""
     return size() > 0 and _homogeneous
 
 
@@ -197,7 +197,7 @@ def cross_size():
 def start_timeline(file_path, mark_cycles=False):
     """Begins a timeline of rank 0's operations, in Chrome's trace format; on other ranks nothing.
 
-    mark_cycles: mark where a cycle of operations that repeats itself begins anew. Raises ValueError
+    mark_cycles: mark the start of each repetition of a cycle of operations. Raises ValueError
     before init(), HorovodInternalError where the file cannot be written. The environment variables
     HOROVOD_TIMELINE (the file) and HOROVOD_TIMELINE_MARK_CYCLES do the same in init().
     """

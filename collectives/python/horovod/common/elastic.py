@@ -24,7 +24,7 @@ class State(object):
         self._reset_callbacks = []
 
     def register_reset_callbacks(self, callbacks):
-        """Functions without arguments, for a job that goes on with perhaps another size."""
+        """Adds functions without arguments. They run when the job continues, perhaps with another size."""
         self._reset_callbacks.extend(callbacks)
 
     def on_reset(self):
@@ -34,7 +34,7 @@ class State(object):
             callback()
 
     def on_hosts_updated(self, timestamp, update_res):
-        """Horovod's. Does nothing: nodes change between attempts only."""
+        """Does nothing: nodes change between attempts only."""
 
     def commit(self):
         """Saves the state where the next attempt finds it. All ranks, at the same point."""
@@ -42,7 +42,7 @@ class State(object):
         self.keep()
 
     def check_host_updates(self):
-        """Horovod's. Does nothing: nodes change between attempts only."""
+        """Does nothing: nodes change between attempts only."""
 
     def save(self):
         """Remembers the state as it is now."""
@@ -57,7 +57,7 @@ class State(object):
         raise NotImplementedError()
 
     def reset(self):
-        """Whatever else a restart makes necessary."""
+        """Does what else a restart makes necessary. Nothing by default."""
 
     def keep(self):
         """Writes the state that was saved last to a place where it outlives the process."""
@@ -93,9 +93,9 @@ class ObjectState(State):
 
 
 def run_fn(func, reset):
-    """func(state, ...), which goes on where an earlier attempt has stopped.
+    """Returns a function like func(state, ...) that continues from an earlier attempt's commit.
 
-    reset: called where there was one. An error ends the rank: the launcher starts it again.
+    reset: called if there was such an attempt. An error ends the rank: the launcher starts it again.
     """
     @functools.wraps(func)
     def wrapper(state, *args, **kwargs):
@@ -110,5 +110,5 @@ def run_fn(func, reset):
 
 
 def run(func):
-    """Decorates func(state, ...): it goes on from the state that an earlier attempt committed."""
+    """Decorates func(state, ...): it continues from the state that an earlier attempt committed."""
     return run_fn(func, lambda: None)

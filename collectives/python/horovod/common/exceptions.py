@@ -12,25 +12,20 @@ class HorovodInternalError(RuntimeError):
 
 
 class HostsUpdatedInterrupt(RuntimeError):
-    """Horovod's, for scripts that catch it. Never raised: nodes change between attempts only."""
+    """Never raised: nodes change between attempts only. Scripts that catch it need the name."""
 
     def __init__(self, skip_sync=False):
         super(HostsUpdatedInterrupt, self).__init__()
         self.skip_sync = skip_sync
 
 
-def get_version_mismatch_message(name, version, installed_version):
-    """The sentence of HorovodVersionMismatchError."""
-    return ("horovod: %s %s is installed, but this Horovod was built for %s: install Horovod again"
-            % (name, version, installed_version))
-
-
 class HorovodVersionMismatchError(ImportError):
-    """Horovod's, for scripts that catch it. Never raised: this package is not built for one version."""
+    """Never raised: this package is not built for one version. Scripts may need the name."""
 
     def __init__(self, name, version, installed_version):
         super(HorovodVersionMismatchError, self).__init__(
-            get_version_mismatch_message(name, version, installed_version))
+            "horovod: %s %s is installed, but this Horovod was built for %s: install Horovod again"
+            % (name, version, installed_version))
         self.name = name
         self.version = version
         self.installed_version = installed_version

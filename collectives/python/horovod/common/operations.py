@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """The collective operations, once for all frameworks.
 
-Operations needs a few methods that say what a framework's tensors are: Arrays (common/arrays.py) has
-them for NumPy, whose arrays are also the way of TensorFlow and JAX, and Tensors (torch/tensors.py)
-for PyTorch.
+The class Operations carries them out. A derived class tells it about a framework's tensors: Arrays
+(common/arrays.py) about NumPy's, which TensorFlow and JAX use too, and Tensors (torch/tensors.py)
+about PyTorch's.
 
-The library reduces floats of 16, 32 and 64 bits, integers of 8, 32 and 64 and bool, in contiguous
-memory. Tensors that are such memory are used in place; others go through a copy, int16 through int32.
-Averages and factors of small integers go through int32 too, because intermediate values may not fit.
-The library multiplies floats by factors; this package multiplies integers.
+The library reduces floats of 16, 32 and 64 bits, integers of 8, 32 and 64 bits, and bool, in
+contiguous memory. Such tensors are used in place. Others are copied, and int16 becomes int32.
+Averages and scaled sums of small integers are computed as int32, because intermediate values may
+not fit. The library multiplies floats by the factors; this package multiplies integers.
 """
 import struct
 
@@ -68,7 +68,7 @@ def library_type(kind, op, factors):
 
 
 class Host(object):
-    """Host memory, where tensors are reduced; torch/gpu.py has the same of a GPU's."""
+    """Host memory, in which tensors are reduced. torch/gpu.py has the same class for a GPU."""
 
     place = None  # see LibraryQueue.submit_allreduce()
 
@@ -80,9 +80,9 @@ HOST = Host()
 
 
 class Operations(object):
-    """Starts operations on the tensors that a derived class knows; each method returns the Operation.
+    """Starts collective operations; each method returns an Operation, whose result is a list.
 
-    Its result is a list of tensors. A tensor belongs to its operation until that has ended. Wrong
+    A tensor belongs to its operation until that has ended. Wrong
     arguments are a ValueError before any data is sent. The wait for the Operation raises
     HorovodInternalError where ranks disagree or one of them is gone. Any thread may call.
 
@@ -106,7 +106,7 @@ class Operations(object):
         """Raises ValueError where the operations do not take it."""
 
     def where(self, queue, tensors):
-        """Where a queue's allreduce of these tensors is done: HOST, or the like of another memory."""
+        """The memory in which a queue reduces these tensors: HOST, or an object like it."""
         return HOST
 
     def as_pairs(self, buffer):
@@ -146,7 +146,7 @@ class Operations(object):
             size *= length
         return size
 
-    # What ranks have to agree on.
+    # Text on which ranks have to agree.
 
     def shape_text(self, tensor, skip=0):
         """Type and shape as one word, without the first skip dimensions."""
@@ -177,9 +177,9 @@ class Operations(object):
                   process_set=global_process_set, verb="allreduce", outputs=None):
         """Reduces each of the tensors over the ranks, all or none of them.
 
-        tensors: of the same shapes and types on all ranks. factors: of the inputs and of the results.
-        outputs: for each result a tensor that takes it, or None, which makes a new one; one of the
-        tensors may be its own output.
+        tensors: of the same shapes and types on all ranks. factors: those of the inputs and of the
+        results. outputs: for each result the tensor that takes it, or None for a new tensor. A
+        tensor may be its own output.
         """
         self.check(tensors, op)
         queue = basics.queue(process_set)
@@ -241,9 +241,10 @@ class Operations(object):
 
     def reducescatter(self, tensors, name=None, op=Average, factors=_UNSCALED,
                       process_set=global_process_set):
-        """This rank's rows of the reduction of each tensor: rows are divided evenly, in order of rank.
+        """Reduces each of the tensors and gives every rank some rows of the result.
 
-        If they do not divide evenly, the first ranks get one more. Arguments as of allreduce().
+        The rows are divided evenly, in order of rank. If they do not divide evenly, the first ranks
+        get one more. Arguments as of allreduce().
         """
         if op == Adasum:
             raise ValueError("horovod: Adasum is for allreduce and grouped_allreduce only")
@@ -305,10 +306,10 @@ class Operations(object):
         return buffer
 
     def allgather(self, tensors, name=None, process_set=global_process_set):
-        """Each of the tensors of all ranks, one after the other along the first dimension.
+        """Joins each of the tensors of all ranks along the first dimension, in order of rank.
 
-        tensors: any types; ranks may differ in the first dimension only. The last one of the result
-        says how many rows each rank has of each tensor (int64).
+        tensors: of any type; ranks may differ in the first dimension only. The last tensor of the
+        result holds the number of rows of each tensor on each rank (int64).
         """
         self._check_rows("allgather", "gather along", tensors)
         communicator = basics.communicator(process_set)
@@ -337,10 +338,10 @@ class Operations(object):
                                                 start, finish)
 
     def alltoall(self, tensor, splits=None, name=None, process_set=global_process_set):
-        """Rows of each rank's tensor to each rank; ranks may differ in the first dimension only.
+        """Sends rows of each rank's tensor to each rank; ranks may differ in the first dimension only.
 
-        splits: how many of them go to each rank, a tensor of integers; None: as many to each. The
-        result: the rows that came, in order of rank, and how many came from each (int32).
+        splits: a tensor of integers, the number of rows for each rank. None: the same number for
+        each. The result: the received rows, in order of rank, and their number from each rank (int32).
         """
         self._check_rows("alltoall", "split", [tensor])
         communicator = basics.communicator(process_set)

@@ -5,7 +5,6 @@ import os
 import re
 import subprocess
 import sys
-import sysconfig
 import warnings
 
 # The largest values that the library takes: seconds, operations.
@@ -153,21 +152,6 @@ def check_extension(ext_name, ext_env_var, pkg_path, *args):
     except exceptions.HorovodInternalError as error:
         problem = str(error)
     raise ImportError(problem)
-
-
-def check_installed_version(name, version, exception=None):
-    """Horovod's. Does nothing: this package is not built for one version of a framework."""
-
-
-def get_ext_suffix():
-    """How the names of this interpreter's extension modules end."""
-    return sysconfig.get_config_var("EXT_SUFFIX") or sysconfig.get_config_var("SO") or ".so"
-
-
-def get_extension_full_path(pkg_path, *args):
-    """Where an extension module of a package would be: its folders and its name are the args."""
-    folder = os.path.join(os.path.dirname(pkg_path), *args[:-1])
-    return os.path.join(folder, args[-1] + get_ext_suffix())
 
 
 def get_average_backwards_compatibility_fun(reduce_ops):

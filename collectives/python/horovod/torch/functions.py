@@ -68,11 +68,11 @@ def _slots(value):
 
 
 def broadcast_optimizer_state(optimizer, root_rank, model=None):
-    """Gives every rank's optimizer the state and options (learning rate …) of root_rank's.
+    """Gives every rank's optimizer the state and options, such as the learning rate, of root_rank's.
 
     optimizer: any torch optimizer, wrapped by DistributedOptimizer or not, over the same parameters
-    on all ranks. The other ranks' state may be empty, as after a restart from a checkpoint that only
-    root_rank has read. model is accepted as Horovod does, and not needed.
+    on all ranks. The other ranks' state may be empty, for example after a restart from a checkpoint
+    that only root_rank has read. model: accepted, as in Horovod, and not needed.
     """
     _make_gradients(optimizer)
     tensors = []
@@ -87,7 +87,7 @@ def broadcast_optimizer_state(optimizer, root_rank, model=None):
 
 
 def _make_gradients(optimizer):
-    """As in Horovod, zeros for gradients of a new optimizer: some make their state of them."""
+    """Gives parameters of a new optimizer zeros as gradients: some make their state from them."""
     if optimizer.state_dict()["state"]:
         return
     for group in optimizer.param_groups:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where tensors are reduced: in host memory, or in the memory of their GPU, without a wait for it.
+"""Which tensors are reduced in the memory of their GPU, and how without a wait for the GPU.
 
-The GPU of the rank's local number is used so, from 0 again where there are fewer. Tensors of other
-ones go through host memory.
+A rank uses one GPU so: that of its local number, modulo the number of GPUs. Tensors of other GPUs go
+through host memory.
 """
 import torch
 
@@ -10,10 +10,11 @@ from horovod.common.operations import HOST
 
 
 class GpuStream:
-    """As Host: the GPU of some tensors, and the CUDA stream in which they are computed as they are submitted.
+    """A GPU and the CUDA stream in which the tensors are computed; see Host.
 
-    The operation comes after the work that is in the stream by then, and before work that the caller
-    adds after its wait for the operation. ``place``: both, as LibraryQueue.submit_allreduce() takes them.
+    The operation runs after the work that is in the stream when the operation is submitted. Work that
+    the caller adds after its wait for the operation runs after the operation. ``place``: both, as
+    LibraryQueue.submit_allreduce() takes them.
     """
 
     def __init__(self, device):
@@ -22,9 +23,9 @@ class GpuStream:
         self.place = (device.index, self._stream.cuda_stream)
 
     def join(self, tensors):
-        """Makes work in the current stream from here on come after the results, too.
+        """Lets later work in the current stream wait for the results, too.
 
-        tensors: those with the results; their memory is not reused before that work is done.
+        tensors: they hold the results. Their memory is not reused before that work is done.
         """
         current = torch.cuda.current_stream(self._device)
         if current != self._stream:
@@ -34,7 +35,7 @@ class GpuStream:
 
 
 def where(queue, tensors):
-    """Host or GpuStream: where a queue's operation on these tensors is done."""
+    """The memory in which a queue reduces these tensors: HOST or a GpuStream."""
     device = tensors[0].device
     if device.type != "cuda" or any(tensor.device != device for tensor in tensors):
         return HOST

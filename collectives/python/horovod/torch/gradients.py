@@ -17,10 +17,11 @@ _UNEVEN = "no operation was submitted on every rank"
 class Gradients:
     """Reduces some parameters' gradients, mostly of one, between backward() and step().
 
-    Call submit() once they are complete; complete() then waits, and the gradients are the ranks'. In
-    between the library reduces them together in the background, in place, while the backward pass
-    goes on. It reduces copies with compression, and of memory that it cannot use (common/operations.py). A
-    sparse gradient that is alone is reduced as such, unless it has to be made dense.
+    Call submit() once they are complete. The library then reduces them together, in place and in the
+    background, while the backward pass goes on. complete() waits; after it the gradients are the
+    ranks'. With compression, and of memory that it cannot use (common/operations.py), the library
+    reduces copies. A gradient that is sparse and alone is reduced as such, except with
+    sparse_as_dense.
     """
 
     def __init__(self, parameters, name, queue, compression, factors, op, sparse_as_dense,
@@ -39,7 +40,7 @@ class Gradients:
         self._wires = self._contexts = self._operation = self._where = None
 
     def submit(self):
-        """Puts them in line as they are; a missing one counts as zeros."""
+        """Submits the gradients as they are. A missing one counts as zeros."""
         if self._is_sparse():
             (parameter,) = self.parameters
             gradient = parameter.grad

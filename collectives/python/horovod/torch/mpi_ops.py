@@ -35,10 +35,7 @@ _chosen = get_average_backwards_compatibility_fun(common)
 
 
 def poll(handle):
-    """Whether the operation of a handle has ended, so that synchronize() returns at once.
-
-    Never waits.
-    """
+    """Whether the operation has ended, so that synchronize() returns at once. Never waits."""
     return handle.queue.poll(handle)
 
 
@@ -48,11 +45,10 @@ def synchronize(handle):
 
 
 def join(device=-1):
-    """Says that this rank has no more data, and waits until all ranks have said so.
+    """Declares that this rank has no more data, waits for all ranks, returns the last one to join.
 
-    Until then it takes part in the others' allreduces, sums and averages in host memory, with
-    zeros; anything else that they submit is a HorovodInternalError. Returns the rank that joined
-    last. device: Horovod's, of the zeros; not needed.
+    Until then this rank contributes zeros to the others' sums and averages in host memory. Any other
+    operation that they submit raises HorovodInternalError. device: accepted, and not needed.
     """
     return synchronize(basics.queue().join())
 
@@ -94,9 +90,9 @@ def allreduce_async(tensor, average=None, name=None, op=None, prescale_factor=1.
 
     tensor: of the same shape and type on all ranks: float16, bfloat16, float32, float64, complex
     (Sum and Average), bool (not Average) or an integer type, on any device. op: Average (the
-    default), Sum, Min, Max, Product, Adasum (of floating-point numbers); integer averages truncate
-    toward zero. average: the older way to say Average or Sum; with op, ValueError. The tensor is
-    multiplied by prescale_factor before and the result by postscale_factor after.
+    default), Sum, Min, Max, Product, or Adasum (floating-point numbers only). Integer averages
+    truncate toward zero. average: the older argument, True for Average, False for Sum. ValueError if
+    op is given too. The tensor is multiplied by prescale_factor, the result by postscale_factor.
     """
     return operations.allreduce([tensor], name, _chosen(op, average),
                                 (prescale_factor, postscale_factor), process_set).then(_first)
@@ -167,10 +163,10 @@ def grouped_allreduce_(tensors, average=None, name=None, op=None, prescale_facto
 
 
 def sparse_allreduce_async(tensor, name, op, process_set=global_process_set):
-    """Starts a reduction of a sparse COO tensor. The handle may be called for the result, too.
+    """Starts a reduction of a sparse COO tensor. A call of the handle returns the result, too.
 
     tensor: of the same shape and type on all ranks, with any elements. op: Average or Sum. Every rank
-    gets all ranks' values, and adds up those of equal places.
+    receives all ranks' values and adds up those with equal indices.
     """
     if not torch.is_tensor(tensor) or tensor.layout != torch.sparse_coo:
         raise ValueError("horovod: sparse_allreduce_async: expected a sparse COO tensor")
@@ -194,7 +190,7 @@ def sparse_allreduce_async(tensor, name, op, process_set=global_process_set):
 
 def reducescatter_async(tensor, name=None, op=Average, process_set=global_process_set,
                         prescale_factor=1.0, postscale_factor=1.0):
-    """Starts a reduction; every rank gets a part of it. The result is a new tensor of its rows.
+    """Starts a reduction of which every rank gets some rows, as a new tensor.
 
     tensor: at least one dimension; it, op and factors as of allreduce_async(). Its rows are divided
     among the ranks, in order, as evenly as can be: the first ranks get one more.

@@ -143,7 +143,7 @@ class _DistributedOptimizer(torch.optim.Optimizer):
         self._reset()
 
     def _reset(self):
-        """Waits for no gradient: the state between two steps."""
+        """Sets the state between two steps: no gradient is waited for."""
         self._passes = {}  # parameter -> backward passes seen
         self._submitted = set()  # Gradients
 
@@ -167,7 +167,7 @@ class _DistributedOptimizer(torch.optim.Optimizer):
         self._submitted.add(gradients)
 
     def synchronize(self):
-        """Waits until all gradients are the ranks'; to be called before they are clipped, say.
+        """Waits until all gradients are the ranks'. A script that clips gradients calls it first.
 
         Gradients that no backward pass has produced count as zeros.
         """
@@ -180,7 +180,7 @@ class _DistributedOptimizer(torch.optim.Optimizer):
 
     @contextlib.contextmanager
     def skip_synchronize(self):
-        """Inside it step() does not synchronize(), which the script has done itself."""
+        """Inside it step() does not call synchronize(), because the script has called it."""
         self._should_synchronize = False
         try:
             yield

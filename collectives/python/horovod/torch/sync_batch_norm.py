@@ -10,8 +10,8 @@ from horovod.torch.mpi_ops import Sum, allreduce
 class SyncBatchNorm(_BatchNorm):
     """Like torch.nn.BatchNorm1d to 3d, with mean and variance of all ranks' inputs in training.
 
-    Inputs are (N, C, ...) on any device; ranks may differ in everything but C, and call their
-    modules in the same order. Without hvd.init(), of one rank, and in evaluation it is torch's.
+    Inputs are (N, C, ...) on any device. Ranks may differ in all dimensions except C. They call their
+    modules in the same order. Without hvd.init(), with one rank and in evaluation it works as torch's.
     """
 
     def _check_input_dim(self, input):

@@ -209,7 +209,7 @@ def broadcast(tensor, root_rank, name=None, ignore_name_scope=False,
 
 def alltoall(tensor, splits=None, name=None, ignore_name_scope=False,
              process_set=global_process_set):
-    """Rows of each rank's tensor to each rank; differentiable.
+    """Sends rows of each rank's tensor to each rank; differentiable.
 
     splits: how many of its rows go to each rank, in order of rank, integers that add up to the first
     dimension; then the result is the rows received and how many came from each rank (int32).
@@ -239,10 +239,10 @@ def alltoall(tensor, splits=None, name=None, ignore_name_scope=False,
 
 
 def join():
-    """Says that this rank has no more data, and waits until all ranks have said so.
+    """Declares that this rank has no more data, waits for all ranks, returns the last one to join (int32).
 
-    Until then it takes part in the others' allreduces, sums and averages in host memory, with zeros;
-    anything else that they submit is an error. The rank that joined last, as a tensor (int32).
+    Until then this rank contributes zeros to the others' sums and averages in host memory. Any other
+    operation that they submit is an error.
     """
     def start(_):
         return basics.queue().join().then(lambda last: [numpy.array(last, "int32")])

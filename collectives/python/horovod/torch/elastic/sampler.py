@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which samples of a data set are this rank's, where the number of ranks may change."""
+"""The share of a data set's samples for this rank, in jobs whose number of ranks may change."""
 import math
 
 import torch.utils.data
@@ -28,9 +28,9 @@ class ElasticSampler(torch.utils.data.Sampler):
         self.reset()
 
     def record_batch(self, batch_idx, batch_size):
-        """The next batch of this rank was used: batch_size samples, or the remaining ones.
+        """Notes that this rank has used its next batch: batch_size samples, or the remaining ones.
 
-        batch_idx is Horovod's, and not needed.
+        batch_idx: accepted, as in Horovod, and not needed.
         """
         end = self._recorded + batch_size
         self.record_indices(self.indices[self._recorded:end])
@@ -55,7 +55,7 @@ class ElasticSampler(torch.utils.data.Sampler):
         return {"epoch": self.epoch, "processed_indices": set(self.processed_indices)}
 
     def load_state_dict(self, state_dict):
-        """Goes on there."""
+        """Continues from what state_dict() returned."""
         self.epoch = state_dict["epoch"]
         self.processed_indices = set(state_dict["processed_indices"])
         self.reset()

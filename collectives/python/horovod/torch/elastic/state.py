@@ -16,9 +16,9 @@ from horovod.torch.mpi_ops import barrier
 class TorchState(ObjectState):
     """State of a training in PyTorch.
 
-    model: a Module, optimizer: an Optimizer (wrapped by DistributedOptimizer or not); either may be
-    left out. Pass further Modules, Optimizers and ElasticSamplers, and objects that pickle can
-    carry, by keyword; all are attributes. Rank 0's model, optimizer and objects count; samplers
+    model: a Module. optimizer: an Optimizer, wrapped by DistributedOptimizer or not. Both are optional.
+    Further Modules, Optimizers and ElasticSamplers, and objects that pickle can carry, are passed by
+    keyword. All become attributes. All ranks get rank 0's model, optimizer and objects. Samplers
     merge the used samples of all ranks.
     """
 
