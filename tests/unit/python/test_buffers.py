@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Conversions and the small helpers: no library, no ranks."""
 import os
+import pathlib
+import re
 import unittest
 from unittest import mock
 
@@ -53,6 +55,22 @@ class Buffers(unittest.TestCase):
             operations.check([torch.zeros(2, 2).to_sparse()], library.SUM)
         with self.assertRaisesRegex(ValueError, "expected a torch.Tensor, got list"):
             operations.check([[1.0]], library.SUM)
+
+
+class Layers(unittest.TestCase):
+    def test_imports_go_from_keras_to_frameworks_to_common_and_never_back(self):
+        layers = {"common": 0, "torch": 1, "tensorflow": 1, "_keras": 2, "keras": 3, "tensorflow.keras": 3}
+
+        def layer(module):
+            parts = module.split(".")[1:]
+            return layers.get(".".join(parts[:2]), layers.get(parts[0] if parts else "", 0))
+
+        for path in sorted(pathlib.Path(library.__file__).parents[1].rglob("*.py")):
+            module = ".".join(path.relative_to(pathlib.Path(library.__file__).parents[2]).with_suffix("").parts)
+            if layer(module) == 0 and ".common" not in module:
+                continue  # horovod itself and its launcher
+            for imported in re.findall(r"^ *(?:from|import) (horovod[.\w]*)", path.read_text(encoding="utf-8"), re.M):
+                self.assertLessEqual(layer(imported), layer(module), "%s imports %s" % (module, imported))
 
 
 class Helpers(unittest.TestCase):
