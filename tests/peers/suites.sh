@@ -5,7 +5,7 @@
 #
 # Four ranks each, on one node (1x4) and on two (2x2) of a throw-away Slurm, and prints a Markdown table: pass, fail
 # with the exit code, hang (it was ended at the time limit). --into puts the table into FILE, in place of the one that
-# begins with the same line. docs/peers.md is such a file, and says what its table means.
+# begins with the same line. docs/benchmarks/suites.md is such a file; docs/peers.md says what it means.
 #
 #   openpmix  OpenPMIx's client programs (examples, test/simple), which are built against this machine's PMIx
 #   mpi4py    the tests of Debian's mpi4py, except those that start processes
