@@ -7,7 +7,6 @@
 #
 # shellcheck disable=SC2154 # served is set by fuse.bash, job by submit_alice
 
-bats_require_minimum_version 1.5.0
 load fuse
 
 cluster=$MINISLURM_DIR/cluster # /cluster of the pages

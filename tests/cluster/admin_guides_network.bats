@@ -8,7 +8,6 @@
 #
 # shellcheck disable=SC2154 # set in network.bash and what it loads
 
-bats_require_minimum_version 1.5.0
 load network
 
 setup_file() {

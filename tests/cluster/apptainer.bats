@@ -7,7 +7,6 @@
 #
 # shellcheck disable=SC2154 # share is set by plugin.bash, job by submit_alice, image, state and files by containers.bash
 
-bats_require_minimum_version 1.5.0
 load containers
 export BATS_TEST_TIMEOUT=300
 deadline=100 # a container takes seconds to start and to end on a busy machine

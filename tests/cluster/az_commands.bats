@@ -60,17 +60,7 @@ END
 }
 
 @test "the walk-through's 17 commands run as they are pasted" {
-    cp "$BATCHAI_SOURCE/contrib/examples/tutorial/job.json" .
-    cat >cifar_cnn_distributed.py <<'PY'
-import argparse, os
-parser = argparse.ArgumentParser()
-parser.add_argument("--dir")
-folder = os.path.join(parser.parse_args().dir, "saved_models")
-if os.environ["OMPI_COMM_WORLD_RANK"] == "0":
-    os.makedirs(folder, exist_ok=True)
-    open(os.path.join(folder, "keras_cifar10_trained_model.h5"), "w").write("weights")
-PY
-    chmod 644 ./*
+    write_walk_through
     [ "$(walk_through | wc -l)" = 17 ]
     while read -r line; do
         # The user answers the last question.

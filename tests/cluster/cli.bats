@@ -8,19 +8,7 @@ load cli
 
 # One test, because each command uses the results of the earlier ones.
 @test "the walk-through's commands work in their order, as they are written" {
-    cp "$BATCHAI_SOURCE/contrib/examples/tutorial/job.json" .
-    cat >cifar_cnn_distributed.py <<'PY'
-import argparse, os
-parser = argparse.ArgumentParser()
-parser.add_argument("--dir")
-folder = os.path.join(parser.parse_args().dir, "saved_models")
-rank = int(os.environ["OMPI_COMM_WORLD_RANK"])
-print("rank", rank, flush=True)
-if rank == 0:
-    os.makedirs(folder, exist_ok=True)
-    open(os.path.join(folder, "keras_cifar10_trained_model.h5"), "w").write("weights")
-PY
-    chmod 644 ./*
+    write_walk_through
 
     batchai group create --name batchai.horovod --location eastus >said
     [ "$(jq -r .location said)" = eastus ]

@@ -30,7 +30,9 @@ is_numbered_in_state() { [ "$(batchai job show -n "$1" --query executionState)" 
 }
 
 @test "job file stream loses not one byte" {
-    for ((round = 0; round < (BATCHAI_SOAK ? 20 : 2); round++)); do
+    local round rounds
+    rounds=$(often 20)
+    for ((round = 0; round < rounds; round++)); do
         start "bytes$round" 1 'for i in $(seq 200); do echo line $i; sleep 0.01; done; seq 50000; printf last'
         batchai job file stream "${scope[@]}" -j "bytes$round" -f stdout.txt >streamed
         { for i in $(seq 200); do echo "line $i"; done && seq 50000 && printf last; } | cmp - streamed

@@ -7,7 +7,6 @@
 #
 # shellcheck disable=SC2154 # share is set by plugin.bash, state and files by containers.bash
 
-bats_require_minimum_version 1.5.0
 load containers
 
 # `enroot start` of Enroot 4: the options that batchai.toml(5) uses, and the named variables only, a line of each.

@@ -21,6 +21,14 @@ make_image() {
     echo "in the image" >"$image/inside"
 }
 
+# charliecloud NAME [ARGUMENT]...: a [container.NAME] of the policy: Charliecloud, with these arguments, too.
+charliecloud() {
+    printf '[container.%s]\ncommand = [' "$1"
+    printf '"%s", ' /usr/bin/ch-run "${@:2}" "--cd={directory}" "--bind={job_temp}:{job_temp}" \
+        "--bind={mount_root}:{mount_root}" "--bind=$MINISLURM_DIR:$MINISLURM_DIR" "{image}" --
+    printf ']\n'
+}
+
 # facts.sh: what both the preparation and the ranks find.
 make_facts() {
     cat >"$share/facts.sh" <<'SH'

@@ -7,23 +7,17 @@
 #
 # shellcheck disable=SC2154 # share is set by plugin.bash, job by submit_alice; status and output by run
 
-bats_require_minimum_version 1.5.0
 load containers
 
 setup_file() {
     make_site
     make_image
-    cat >>"$BATCHAI_POLICY" <<TOML
-[container.charliecloud]
-command = ["/usr/bin/ch-run", "--cd={directory}", "--bind={job_temp}:{job_temp}", "--bind={mount_root}:{mount_root}",
-           "--bind=$MINISLURM_DIR:$MINISLURM_DIR", "{image}", "--"]
-[container.with_libraries]
-command = ["/usr/bin/ch-run", "--cd={directory}", "--bind={job_temp}:{job_temp}", "--bind={mount_root}:{mount_root}",
-           "--bind=$MINISLURM_DIR:$MINISLURM_DIR", "--bind=/usr:/usr", "--bind=/etc:/etc", "--bind=$BATCHAI_BUILD:$BATCHAI_BUILD",
-           "--set-env=UCX_POSIX_USE_PROC_LINK=n", "--set-env=OMPI_MCA_btl_vader_single_copy_mechanism=none", "{image}", "--"]
-[container.forgetful]
-command = ["/usr/bin/ch-run", "--unset-env=*", "--cd={directory}", "--bind={job_temp}:{job_temp}", "--bind={mount_root}:{mount_root}",
-           "--bind=$MINISLURM_DIR:$MINISLURM_DIR", "{image}", "--"]
+    {
+        charliecloud charliecloud
+        charliecloud with_libraries --bind=/usr:/usr --bind=/etc:/etc "--bind=$BATCHAI_BUILD:$BATCHAI_BUILD" \
+            --set-env=UCX_POSIX_USE_PROC_LINK=n --set-env=OMPI_MCA_btl_vader_single_copy_mechanism=none
+        charliecloud forgetful "--unset-env=*"
+        cat <<TOML
 [container.gone]
 command = ["/no/such/runtime", "{image}"]
 [[image]]
@@ -49,6 +43,7 @@ image = "$image"
 [[image]]
 name = "host"
 TOML
+    } >>"$BATCHAI_POLICY"
     make_facts
 }
 

@@ -5,7 +5,6 @@
 # minislurm: none
 # needs: root
 
-bats_require_minimum_version 1.5.0
 load lib
 
 # A machine of its own for all tests: an installation that only root can change, and a Slurm that only answers questions.

@@ -3,7 +3,6 @@
 # minislurm: none
 # Documents and completion name the options that programs and plugin have: none is missing, none is made up.
 
-bats_require_minimum_version 1.5.0
 load lib
 
 teardown() { :; }

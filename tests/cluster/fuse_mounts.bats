@@ -21,8 +21,7 @@ setup() {
     mkdir -m 777 "$served/below"
 }
 
-rounds=2
-[ "${BATCHAI_SOAK-0}" = 0 ] || rounds=20
+rounds=$(often 20)
 
 # write_and_read NAME: a job of two nodes on that volume.
 write_and_read() {
@@ -262,12 +261,6 @@ no_daemons() { [ -z "$(daemons)" ]; }
     done
 }
 
-# A requeued job waits for two minutes unless it is told not to.
-runs_again() {
-    [ "$(job_state "$job")" != PENDING ] || scontrol update JobId="$job" StartTime=now
-    [ -e "$served/run.1" ]
-}
-
 @test "a requeued job has its mount anew" {
     write_script job.sh 'touch $AZ_BATCHAI_JOB_MOUNT_ROOT/data/run.${SLURM_RESTART_COUNT:-0}' \
         '[ -n "${SLURM_RESTART_COUNT-}" ] || sleep 1000'
@@ -275,7 +268,7 @@ runs_again() {
     eventually test -e "$served/run.0"
     scontrol requeue "$job"
     sleep 2 # slurmd refuses a credential of the second in which the job was killed: "already killed"
-    eventually runs_again
+    eventually runs_again "$served/run.1"
     [ "$(wait_job "$job")" = COMPLETED ]
 }
 

@@ -4,7 +4,6 @@
 # minislurm: none
 # needs: guest
 
-bats_require_minimum_version 1.5.0
 load lib
 
 # A guest's processes, and no other, carry the mark in their environment.

@@ -6,7 +6,6 @@
 #
 # shellcheck disable=SC2030,SC2031,SC2154 # share is set by plugin.bash
 
-bats_require_minimum_version 1.5.0
 load cli
 load containers
 
@@ -23,15 +22,8 @@ gres = "gpu:1"
 TOML
     has_charliecloud || return 0
     make_image
-    cat >>"$BATCHAI_POLICY" <<TOML
-[container.charliecloud]
-command = ["/usr/bin/ch-run", "--cd={directory}", "--bind={job_temp}:{job_temp}", "--bind={mount_root}:{mount_root}",
-           "--bind=$MINISLURM_DIR:$MINISLURM_DIR", "{image}", "--"]
-[[image]]
-name = "busybox*"
-run_on = "charliecloud"
-image = "$image"
-TOML
+    charliecloud charliecloud >>"$BATCHAI_POLICY"
+    printf '[[image]]\nname = "busybox*"\nrun_on = "charliecloud"\nimage = "%s"\n' "$image" >>"$BATCHAI_POLICY"
 }
 
 has_charliecloud() { command -v ch-run busybox >/dev/null && unshare --user --map-root-user --mount true 2>/dev/null; }

@@ -4,7 +4,6 @@
 #
 # The harness itself: what assert_clean would find, and that tests get what README.md promises.
 
-bats_require_minimum_version 1.5.0
 load lib
 
 # only TEXT: the leftovers are exactly one, and it starts so.

@@ -3,7 +3,6 @@
 # A cluster can load the plugin that `cmake --install` installs, with the plugstack.conf line installed beside it.
 # minislurm: none
 
-bats_require_minimum_version 1.5.0
 load lib
 
 setup_file() {

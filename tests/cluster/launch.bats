@@ -4,7 +4,6 @@
 #
 # shellcheck disable=SC2154 # job is set by submit
 
-bats_require_minimum_version 1.5.0
 load lib
 
 launch() { salloc --quiet -N2 batchai-launch "$@"; }
@@ -340,7 +339,7 @@ else:
 
 @test "lines of megabytes are not mixed with those of other ranks" {
     # A rank that a busy machine stops for 200 ms in the middle of a line looks as if it prompted.
-    [ "${BATCHAI_SOAK-0}" != 0 ] || skip "needs a machine that does nothing else: BATCHAI_SOAK=1"
+    only_in_soak "needs a machine that does nothing else"
     run launch --ranks-per-node 2 /usr/bin/python3 -c '
 import os, sys
 for i in range(4):

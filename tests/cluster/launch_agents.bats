@@ -5,7 +5,6 @@
 #
 # shellcheck disable=SC2154 # job, status and output are set by submit and run
 
-bats_require_minimum_version 1.5.0
 load lib
 
 setup() { out=$BATS_TEST_TMPDIR/out; }

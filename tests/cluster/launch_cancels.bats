@@ -6,10 +6,9 @@
 #
 # shellcheck disable=SC2154 # job is set by submit
 
-bats_require_minimum_version 1.5.0
 load lib
 
-rounds=$((${BATCHAI_SOAK:-0} ? 25 : 2))
+rounds=$(often 25)
 # Ranks that die of the signal, and ranks that answer with a code of their own.
 deaf='exec sleep 60'
 answers='trap "exit 3" TERM; sleep 60 & wait'

@@ -7,7 +7,6 @@
 # step takes.
 # shellcheck disable=SC2034 # deadline is of lib.bash
 
-bats_require_minimum_version 1.5.0
 load lib
 
 setup_file() {

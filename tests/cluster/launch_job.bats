@@ -5,7 +5,6 @@
 #
 # shellcheck disable=SC2154 # status, output and lines are set by run
 
-bats_require_minimum_version 1.5.0
 load lib
 
 setup() {

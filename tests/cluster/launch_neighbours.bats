@@ -7,7 +7,6 @@
 # shellcheck disable=SC2016 # ranks and nodes expand it
 # shellcheck disable=SC2154 # status and output are set by run
 
-bats_require_minimum_version 1.5.0
 load lib
 
 setup() {

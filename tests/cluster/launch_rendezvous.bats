@@ -6,7 +6,6 @@
 # requests are in launch_neighbours.bats.
 # shellcheck disable=SC2016 # ranks expand it
 
-bats_require_minimum_version 1.5.0
 load lib
 
 # Runs the script in each of four ranks on n1 and n2; url is that of the rank's own agent, ask prints status and body.

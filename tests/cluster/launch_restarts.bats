@@ -5,7 +5,6 @@
 #
 # shellcheck disable=SC2154 # status, output and lines are set by run, job by submit
 
-bats_require_minimum_version 1.5.0
 load lib
 
 setup() {
@@ -122,7 +121,7 @@ said() { [ "$(grep -cF -- "$1" out)" = 1 ]; }
 }
 
 @test "a job at its time limit writes its checkpoint, says why it ended, and is requeued" {
-    [ "${BATCHAI_SOAK-0}" != 0 ] || skip "Slurm looks at time limits every half a minute: BATCHAI_SOAK=1"
+    only_in_soak "Slurm looks at time limits every half a minute"
     submit -N2 --time=1 --output=out --wrap 'batchai-launch --requeue-on signal -n 2 ./rank'
     eventually are_up 2
     scontrol update JobId="$job" EndTime="$(date -d 'now + 2 seconds' +%FT%T)"
@@ -431,9 +430,6 @@ END
 
 # ---- restarts -----------------------------------------------------------------------------------
 
-# often: how often each kill is tried.
-often() { if [ "${BATCHAI_SOAK-0}" = 0 ]; then echo 2; else echo 50; fi; }
-
 # A rank that lives until there is a file end.N for its attempt N.
 write_worker() {
     cat >worker <<'END'
@@ -452,7 +448,7 @@ attempt_is_up() { [ "$(find . -name "up.$1.*" | wc -l)" = "$2" ]; }
 @test "ranks that are killed are started again, all of them, and their output goes on" {
     local times attempt
     write_worker
-    times=$(often)
+    times=$(often 50 2)
     here --restarts "$times" --output-dir logs -n 4 ./worker
     for ((attempt = 0; attempt < times; attempt++)); do
         eventually attempt_is_up "$attempt" 4
@@ -499,7 +495,7 @@ attempt_is_up() { [ "$(find . -name "up.$1.*" | wc -l)" = "$2" ]; }
 @test "nodes whose agents are lost are left out, as long as enough remain" {
     local times attempt
     write_worker
-    times=$(often)
+    times=$(often 50 2)
     timeout 200 batchai-launch --local $((times + 1)) --restarts "$times" --min-nodes 1 --ranks-per-node 1 ./worker >out 2>&1 &
     for ((attempt = 0; attempt < times; attempt++)); do
         eventually attempt_is_up "$attempt" $((times + 1 - attempt))
@@ -526,7 +522,7 @@ attempt_is_up() { [ "$(find . -name "up.$1.*" | wc -l)" = "$2" ]; }
 no_worker() { ! pgrep -fx '/bin/sh ./worker' >/dev/null; }
 
 @test "a node that loses power is left out, and Slurm's variables say so" {
-    [ "${BATCHAI_SOAK-0}" != 0 ] || skip "takes 20 s: BATCHAI_SOAK=1"
+    only_in_soak "takes 20 s"
     submit -N3 --no-kill --output=out --wrap 'batchai-launch --restarts 1 --min-nodes 2 --ranks-per-node 2 sh -c "
         touch up.\$TORCHELASTIC_RESTART_COUNT.\$RANK
         echo \$RANK/\$WORLD_SIZE, \$SLURM_NTASKS on \$SLURM_JOB_NUM_NODES: \$SLURM_JOB_NODELIST

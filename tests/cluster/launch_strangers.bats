@@ -6,7 +6,6 @@
 # The start must not complete, so that the ports stay open: n3's agent waits until a file is removed.
 # shellcheck disable=SC2154 # status and output are set by run
 
-bats_require_minimum_version 1.5.0
 load lib
 
 setup_file() {

@@ -5,7 +5,6 @@
 #
 # shellcheck disable=SC2154 # status and output are set by run
 
-bats_require_minimum_version 1.5.0
 load lib
 
 on_terminal() { timeout -k 2 60 "$BATCHAI_SOURCE/tests/cluster/on_terminal.py" batchai-launch --local "$@"; }

@@ -4,6 +4,8 @@
 # Helpers of the cluster tests, for `load lib`. Every command that talks to Slurm has a deadline; no
 # helper asserts how long something took.
 
+[ -z "${BATS_VERSION-}" ] || bats_require_minimum_version 1.5.0 # run reads this file, too
+
 # Other users may enter what tests make in $BATS_TEST_TMPDIR.
 [ -z "${BATS_RUN_TMPDIR-}" ] || [ ! -O "$BATS_RUN_TMPDIR" ] || chmod 711 "$BATS_RUN_TMPDIR"
 
@@ -51,6 +53,12 @@ tell_torch_of_libuv() { # [PYTHON]
     [[ $("${1-python3}" -c "$store" 2>&1) != *"without libuv support"* ]] || export USE_LIBUV=0
 }
 
+# often MANY [FEW]: how often a loop runs: MANY times with BATCHAI_SOAK=1, else FEW (default: once).
+often() { if [ "${BATCHAI_SOAK-0}" != 0 ]; then echo "$1"; else echo "${2-1}"; fi; }
+
+# only_in_soak [WHY]: skips the test without BATCHAI_SOAK=1.
+only_in_soak() { [ "${BATCHAI_SOAK-0}" != 0 ] || skip "in the long run only (--soak)${1:+: $1}"; }
+
 # on_node NODE COMMAND...: on the node, outside any job.
 on_node() { timeout -k 2 "$deadline" minislurm exec "$@"; }
 
@@ -92,6 +100,8 @@ job_is_over() {
         PENDING | RUNNING | CONFIGURING | COMPLETING | SUSPENDED) return 1 ;;
     esac
 }
+
+queue_is_empty() { [ -z "$(squeue -h)" ]; }
 
 # wait_job ID: waits for its end, prints its state; fails at the deadline.
 wait_job() {

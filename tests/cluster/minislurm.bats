@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # minislurm: none
 
-bats_require_minimum_version 1.5.0
 load lib
 
 # The processes of a test's clusters, of any user, have this in their environment.
@@ -287,8 +286,8 @@ kill_outer() {
 is_up() { of_the_clusters | xargs -r ps -o args= -p | grep -q '^sleep 987'; }
 
 @test "nothing is left after the outer process is killed, at any moment" {
-    local loop loops=2 as
-    [ "${BATCHAI_SOAK-0}" = 0 ] || loops=100
+    local loop loops as
+    loops=$(often 100 2)
     for ((loop = 0; loop < 2 * loops; loop++)); do
         as=()
         ((loop % 2)) || as=("${unprivileged[@]}")

@@ -6,7 +6,6 @@
 #
 # shellcheck disable=SC2016,SC2154 # expanded by what is started; share and job are set by plugin.bash
 
-bats_require_minimum_version 1.5.0
 load plugin
 
 setup() { enter_work; }

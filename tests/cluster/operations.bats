@@ -5,7 +5,6 @@
 # plugin: policy=/run/minislurm/batchai.toml counters=/run/metrics
 # needs: root
 
-bats_require_minimum_version 1.5.0
 load plugin
 
 setup_file() {

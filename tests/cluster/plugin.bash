@@ -138,6 +138,13 @@ kill_all() {
     kill -9 $found
 }
 runs() { [ -n "$(on_node_named "$1")" ]; }
+is_not_running() { ! runs "$1"; }
+
+# runs_again FILE: the job was requeued and has made the file. It would wait for two minutes unless it is told not to.
+runs_again() {
+    [ "$(job_state "$job")" != PENDING ] || scontrol update JobId="$job" StartTime=now
+    [ -e "$1" ]
+}
 
 # How often slurmctld was asked about a single job.
 questions() { sdiag | awk '/REQUEST_JOB_INFO_SINGLE/ { sub(/.*count:/, ""); found = $1 } END { print found + 0 }'; }

@@ -56,8 +56,7 @@ has_helper() { [ -n "$(on_node_named '^batchai-helper')" ]; }
 
 @test "after kill -9 of the root helper at any moment nothing is left" {
     need_root
-    rounds=4
-    [ "${BATCHAI_SOAK-0}" = 0 ] || rounds=100
+    rounds=$(often 100 2)
     for ((i = 0; i < rounds; i++)); do
         submit_alice -N 2 -o out --batchai-mount="$data:a:ro,tmpfs:t,overlay=$data:o" --batchai-prep=true --wrap true
         kill_when_seen '^batchai-helper setup'
@@ -117,13 +116,11 @@ no_slow_ones() { [ -z "$(on_node_named '^/usr/bin/python3 .*namespaces.py slow')
         eventually test -e "started.$job"
     done
     leave_behind "unshare --user --map-root-user --mount sh -c 'touch left; exec sleep 1004'"
-    eventually is_over '^sleep 1004'
+    eventually is_not_running '^sleep 1004'
     [ "$(on_node_named '^sleep 1003' | wc -l)" = 2 ]
     scancel "${jobs[@]}"
     for job in "${jobs[@]}"; do [ "$(wait_job "$job")" = CANCELLED ]; done
 }
-
-is_over() { ! runs "$1"; }
 
 @test "another user cannot hold up the jobs of a node by locking the plugin's files" {
     need_root
@@ -194,12 +191,6 @@ last_job() { on_node n1 sh -c 'ls /run/batchai/jobs'; }
     eventually on_node n1 test ! -e /run/batchai/jobs/mini-4000001
 }
 
-# A requeued job waits for two minutes unless it is told not to.
-runs_again() {
-    [ "$(job_state "$job")" != PENDING ] || scontrol update JobId="$job" StartTime=now
-    [ -e started.1 ]
-}
-
 @test "a requeued job is set up again" {
     write_script job.sh 'touch $AZ_BATCHAI_JOB_TEMP/file.$SLURM_RESTART_COUNT' 'ls $AZ_BATCHAI_JOB_TEMP' 'touch started.${SLURM_RESTART_COUNT:-0}' '[ -e finish ] || sleep 1000'
     submit_alice -N 1 --requeue -o out --open-mode=append --batchai-mount="$data:a:ro" --batchai-prep='echo prepared >>preparations' job.sh
@@ -207,14 +198,13 @@ runs_again() {
     touch finish
     scontrol requeue "$job"
     sleep 2 # slurmd refuses a credential of the second in which the job was killed: "already killed"
-    eventually runs_again
+    eventually runs_again started.1
     [ "$(wait_job "$job")" = COMPLETED ]
     [ "$(wc -l <preparations)" = 2 ]
 }
 
 @test "many jobs one after the other and at once leave nothing" {
-    rounds=2
-    [ "${BATCHAI_SOAK-0}" = 0 ] || rounds=20
+    rounds=$(often 20 2)
     for ((i = 0; i < rounds; i++)); do
         jobs=()
         for n in 1 2 3 4; do

@@ -104,11 +104,8 @@ PY
     scontrol requeue "$job"
     sleep 2 # slurmd refuses a credential of the second in which the job was killed: "already killed"
     with_fault
-    runs_again() {
-        [ "$(job_state "$job")" != PENDING ] || scontrol update JobId="$job" StartTime=now
-        [ -s temp.1 ]
-    }
-    eventually runs_again
+    eventually runs_again temp.1
+    eventually test -s temp.1
     not_drained
     [ "$(wc -w <temp.1)" = 2 ] # both are there, and the new one is not the old one
     on_node n1 test -e "/run/batchai/jobs/mini-$job/state" -a -e "/run/batchai/jobs/mini-$job.1/state"

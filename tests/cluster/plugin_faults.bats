@@ -8,8 +8,7 @@ load plugin
 
 setup() { enter_work; }
 
-rounds=2
-[ "${BATCHAI_SOAK-0}" = 0 ] || rounds=20
+rounds=$(often 20)
 
 @test "a full disk under the logs fails the job with one line" {
     need_root

@@ -12,10 +12,7 @@ setup() {
     enter_work
 }
 
-rounds=2
-[ "${BATCHAI_SOAK-0}" = 0 ] || rounds=20
-
-is_over() { ! runs "$1"; }
+rounds=$(often 20)
 
 # The script has not started, and out has one line of the plugin's.
 not_started() {
@@ -110,7 +107,7 @@ one_epilog() { [ "$(on_node_named '^[^ ]*slurmstepd spank epilog' | wc -l)" = 1 
         rm -f out
         submit_held
         scancel "$job"
-        eventually is_over '^batchai-helper setup'
+        eventually is_not_running '^batchai-helper setup'
         let_go
         [ "$(wait_job "$job")" = CANCELLED ]
         not_started "$told"
@@ -125,7 +122,7 @@ one_epilog() { [ "$(on_node_named '^[^ ]*slurmstepd spank epilog' | wc -l)" = 1 
     submit_alice -N 2 -o out2 --batchai-mount="$data:a:ro" --batchai-prep='touch preparing.$(hostname); sleep 1000' --wrap 'touch started'
     eventually test -e preparing.n1 -a -e preparing.n2
     for id in "$first" "$job"; do scontrol update JobId="$id" EndTime=now; done # Slurm looks twice a minute
-    eventually is_over '^batchai-helper setup'
+    eventually is_not_running '^batchai-helper setup'
     let_go
     [ "$(wait_job "$first")" = TIMEOUT ]
     [ "$(wait_job "$job")" = TIMEOUT ]

@@ -65,13 +65,11 @@ look='cat $AZ_BATCHAI_JOB_MOUNT_ROOT/a/file'
     submit_as alice -w n1 -o out --batchai-mount=tmpfs:t --wrap 'touch started; exec unshare --user --map-root-user --mount sleep 1003'
     eventually test -e started
     leave_behind "unshare --user --map-root-user --mount sh -c 'touch left; exec sleep 1004'"
-    eventually is_over '^sleep 1004'
+    eventually is_not_running '^sleep 1004'
     runs '^sleep 1003'
     scancel "$job"
     [ "$(wait_job "$job")" = CANCELLED ]
 }
-is_over() { ! runs "$1"; }
-
 @test "after scancel nothing is left" {
     running_job
     scancel "$job"

@@ -90,8 +90,6 @@ failed_with() {
     [ "$(wait_job "$job")" = COMPLETED ]
 }
 
-queue_is_empty() { [ -z "$(squeue -h)" ]; }
-
 @test "preparation has the user's environment and its directory" {
     export COLOUR=blue
     submit_alice -N 2 -o out --batchai-output="$work/logs" --batchai-prep='echo $COLOUR $PWD' --wrap true

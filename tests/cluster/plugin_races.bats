@@ -38,8 +38,7 @@ race() {
     race 3 o/upper "overlay=$data"
     grep 'refused: Permission denied' raced # root's directory was there when the racer looked
     with_fault
-    rounds=10
-    [ "${BATCHAI_SOAK-0}" = 0 ] || rounds=200
+    rounds=$(often 200 3)
     race "$rounds" o/upper "overlay=$data"
 }
 

@@ -12,8 +12,7 @@ setup() {
     enter_work
 }
 
-rounds=2
-[ "${BATCHAI_SOAK-0}" = 0 ] || rounds=20
+rounds=$(often 20)
 
 # power_off NODE: all its processes end at once, and what lay in memory is gone; what is on its disk stays, such
 # as slurmd's spool. Slurm would find out after SlurmdTimeout.
@@ -68,16 +67,10 @@ empty_tmp() { on_node "$1" sh -c 'rm -rf /tmp/batchai-*'; }
     empty_tmp n1
     power_on n1
     sleep 2
-    eventually runs_again
+    eventually runs_again started.1
     [ "$(wait_job "$job")" = COMPLETED ]
     [ "$(cat prepared.n1)$(cat prepared.n2)" = $'x\nxx\nx' ]
     [ "$(tail -n 2 out)" = $'data\ndata' ]
-}
-
-# A requeued job waits for two minutes unless it is told not to.
-runs_again() {
-    [ "$(job_state "$job")" != PENDING ] || scontrol update JobId="$job" StartTime=now
-    [ -e started.1 ]
 }
 
 @test "where /run is a disk, the notes of before a reboot are removed when slurmd starts" {

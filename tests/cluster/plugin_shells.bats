@@ -11,8 +11,6 @@ setup() { enter_work; }
 mounts="$data:a:ro"
 look='cat $AZ_BATCHAI_JOB_MOUNT_ROOT/a/file'
 note='echo x >>prepared.$(hostname)'
-queue_is_empty() { [ -z "$(squeue -h)" ]; }
-
 # allocate OPTION...: a job without a shell; $job.
 allocate() {
     job=$(as_alice salloc --no-shell "$@" 2>&1 | sed -n 's/.*Granted job allocation //p')

@@ -110,8 +110,6 @@ prepared_once() {
     [ "$(cat prepared.n2)" = $'x\nx\nx\nx' ]
 }
 
-queue_is_empty() { [ -z "$(squeue -h)" ]; }
-
 @test "a step attached from outside does not run on a node where the job's set-up was interrupted" {
     need_root
     write_script job.sh 'touch started' 'while [ ! -e go ]; do sleep 0.1; done'

@@ -3,10 +3,9 @@
 # contrib/quickstart.sh: the walk-through's job from one command.
 # minislurm: none
 
-bats_require_minimum_version 1.5.0
 load lib
 
-export BATS_TEST_TIMEOUT=$([ "${BATCHAI_SOAK-}" = 1 ] && echo 900 || echo 280) # it trains a network
+export BATS_TEST_TIMEOUT=$(often 900 280) # it trains a network
 
 setup() {
     /usr/bin/python3 -c 'import torch, h5py' 2>/dev/null || skip "PyTorch or h5py is not installed"
@@ -85,7 +84,7 @@ nodes_at_work() { awk '/"(preparing|running)NodeCount":/ { nodes += $2 } END { p
 }
 
 @test "the walk-through's job trains with Keras where the Python has TensorFlow" {
-    [ "${BATCHAI_SOAK-}" = 1 ] || skip "in the long run only (--soak)"
+    only_in_soak
     local python out=$BATS_TEST_TMPDIR/out
     peer_python tf2.21
     "$BATCHAI_SOURCE/contrib/quickstart.sh" --python "$python" >"$out" 2>&1

@@ -7,7 +7,6 @@
 #
 # shellcheck disable=SC2154 # share is set by plugin.bash, job by submit
 
-bats_require_minimum_version 1.5.0
 load plugin
 
 setup() {

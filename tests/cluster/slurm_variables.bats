@@ -5,7 +5,6 @@
 #
 # shellcheck disable=SC2016,SC2154 # expanded by the job; status and output are set by run
 
-bats_require_minimum_version 1.5.0
 load lib
 
 setup() {

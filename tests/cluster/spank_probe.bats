@@ -7,7 +7,6 @@
 # Nodes are drained on purpose and jobs get stuck: each test has nodes of its own (n1 to n43 are the
 # table's), and none asks for a clean cluster.
 
-bats_require_minimum_version 1.5.0
 load lib
 load spank_probe/table
 

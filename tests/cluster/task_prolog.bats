@@ -6,7 +6,6 @@
 #
 # shellcheck disable=SC2154 # status and output are set by run, data by plugin.bash
 
-bats_require_minimum_version 1.5.0
 load plugin
 
 setup() {

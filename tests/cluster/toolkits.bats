@@ -8,7 +8,6 @@
 # shellcheck disable=SC2154 # share is set by plugin.bash, job by submit_alice
 # shellcheck disable=SC2016 # the job expands them
 
-bats_require_minimum_version 1.5.0
 load plugin
 
 setup() {

@@ -3,7 +3,6 @@
 # What bob puts into a directory that alice copies to, copies from or writes output to.
 # minislurm: -n 1
 
-bats_require_minimum_version 1.5.0
 load plugin
 
 setup_file() { make_site; }

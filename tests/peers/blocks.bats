@@ -6,7 +6,6 @@
 # mode does.
 # shellcheck disable=SC2154 # output and status are set by run
 
-bats_require_minimum_version 1.5.0
 load ../cluster/lib
 load ranks
 

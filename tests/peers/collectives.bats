@@ -5,14 +5,12 @@
 # The collective library, rank by rank: collectives_check.c says what each mode does.
 # shellcheck disable=SC2154 # output and status are set by run
 
-bats_require_minimum_version 1.5.0
 load ../cluster/lib
 load ranks
 
 setup() {
     check=$BATCHAI_BUILD/tests/peers/collectives_check
-    rounds=2
-    [ "${BATCHAI_SOAK-0}" = 0 ] || rounds=100
+    rounds=$(often 100)
     deadline=60
 }
 

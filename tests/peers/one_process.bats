@@ -5,7 +5,6 @@
 # A rank is one process at a time: a launcher inside a rank, a second process, a launcher that was forgotten.
 # shellcheck disable=SC2016,SC2154 # expanded by the rank's shell; output and status are set by run
 
-bats_require_minimum_version 1.5.0
 load ../cluster/lib
 load ranks
 

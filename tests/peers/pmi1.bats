@@ -73,8 +73,7 @@ all_fine() { [ "$(grep -c 'of 4 is fine$' <<<"$output")" -eq "${1:-4}" ]; }
 }
 
 @test "a rank's abort in PMI-1 ends the job with its code, though it exits right after it" {
-    local rounds=5
-    [ "${BATCHAI_SOAK-0}" = 0 ] || rounds=200
+    local rounds=$(often 200 3)
     for ((i = 0; i < rounds; i++)); do
         run on_one_node "$check" abort 2 4
         [ "$status" -eq 4 ]

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # minislurm: -n 2
 
-bats_require_minimum_version 1.5.0
-
 load ../cluster/lib
 
 setup() { check=$BATCHAI_BUILD/tests/peers/pmix_check; }
@@ -89,8 +87,7 @@ all_fine() { [ "$(grep -c 'of 4 is fine$' <<<"$output")" -eq 4 ]; }
 
 # On busy cores the agent learns of a rank's end before it has read the rank's messages.
 @test "ranks that join PMIx and leave it are not called failed on busy nodes" {
-    local rounds=10 pids=()
-    [ "${BATCHAI_SOAK-0}" = 0 ] || rounds=500
+    local rounds=$(often 500 5) pids=()
     for ((i = 0; i < 4; i++)); do
         timeout 600 bash -c 'while :; do :; done' 3>&- &
         pids+=($!)
@@ -196,8 +193,7 @@ left() { timeout 60 batchai-launch --local "$1" --ranks-per-node "$2" --radix 2 
 
 # Many rounds, because a rank is killed while it connects in only some of them.
 @test "PMIx_Abort ends the job with its code and message" {
-    local rounds=20
-    [ "${BATCHAI_SOAK-0}" = 0 ] || rounds=200
+    local rounds=$(often 200 5)
     for ((i = 0; i < rounds; i++)); do
         run launch abort 2 4
         [ "$status" -eq 4 ]

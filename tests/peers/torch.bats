@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # minislurm: -n 2
 
-bats_require_minimum_version 1.5.0
 load ../cluster/lib
 
 setup() {

@@ -5,7 +5,6 @@
 # Programs in turn in the same ranks, each from init to finalize: `train && evaluate`.
 # shellcheck disable=SC2016,SC2154 # expanded by the rank's shell; output and status are set by run
 
-bats_require_minimum_version 1.5.0
 load ../cluster/lib
 load ranks
 
