@@ -5,12 +5,12 @@
 # a policy with the programs that mount what they serve.
 
 load plugin
+load servers
 : "${deadline:?}" # set there
 
 served=$MINISLURM_DIR/served
+smb_dir=$served # what the SMB server of servers.bash serves
 images=$MINISLURM_DIR/images
-
-wait_for_port() { eventually bash -c "exec 3<>/dev/tcp/10.87.0.1/$1"; }
 
 # In the background; its end is that of the cluster. It has nothing of bats' open, which would wait.
 serve() {
@@ -45,37 +45,7 @@ CONF
     echo "[10.87.0.1]:12022 $(cut -d' ' -f1,2 "$keys/host.pub")" >"$keys/known_hosts"
     install -m 600 "$keys/user" "$MINISLURM_DIR/credentials/key"
     install -m 600 "$keys/wrong" "$MINISLURM_DIR/credentials/wrong_key"
-    wait_for_port 12022
-}
-
-start_smbd() {
-    local state=$MINISLURM_DIR/smbd
-    mkdir -p "$state"
-    cat >"$state/config" <<CONF
-[global]
-server role = standalone server
-passdb backend = tdbsam:$state/passdb.tdb
-private dir = $state
-lock directory = $state
-state directory = $state
-cache directory = $state
-pid directory = $state
-ncalrpc dir = $state/ncalrpc
-log file = $state/log
-smb ports = 1445
-interfaces = 10.87.0.1
-bind interfaces only = yes
-disable netbios = yes
-load printers = no
-printing = bsd
-printcap name = /dev/null
-[share]
-path = $served
-writable = yes
-CONF
-    printf '%s\n%s\n' "$password" "$password" | smbpasswd -c "$state/config" -s -a alice >/dev/null
-    serve smbd --foreground --no-process-group --configfile="$state/config"
-    wait_for_port 1445
+    eventually port_is_open 12022
 }
 
 start_s3() {
@@ -83,7 +53,7 @@ start_s3() {
     serve python3 "$BATCHAI_SOURCE/tests/cluster/s3_server.py" "$MINISLURM_DIR/bucket" 9000 GOODKEY
     (umask 077 && echo "GOODKEY:$password" >"$MINISLURM_DIR/credentials/s3")
     (umask 077 && echo "BADKEY:$password" >"$MINISLURM_DIR/credentials/wrong_s3")
-    wait_for_port 9000
+    eventually port_is_open 9000
 }
 
 # rclone_config FILE PASSWORD KEY_FILE: remotes smb: and sftp:.
@@ -171,7 +141,7 @@ start_servers() {
     mkdir -p "$served/below"
     chmod 777 "$served" "$served/below"
     start_sshd
-    start_smbd
+    start_smb
     start_s3
     rclone_config "$MINISLURM_DIR/credentials/rclone" "$password" "$MINISLURM_DIR/sshd/user"
     rclone_config "$MINISLURM_DIR/credentials/wrong_rclone" wrong "$MINISLURM_DIR/sshd/wrong"

@@ -103,7 +103,7 @@ printcap name = /dev/null
 path = $smb_dir
 read only = no
 CONF
-    [ -e "$smb/private/passdb.tdb" ] || printf "%s\n%s\n" "$password" "$password" | smbpasswd -c "$smb/conf" -s -a alice
+    [ -e "$smb/private/passdb.tdb" ] || printf "%s\n%s\n" "$password" "$password" | smbpasswd -c "$smb/conf" -s -a alice >/dev/null
     start_daemon "$smb/pid" smbd --foreground --configfile="$smb/conf"
     eventually port_is_open 1445
 }
