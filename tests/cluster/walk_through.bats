@@ -5,13 +5,14 @@
 # minislurm: -n 4 -g 1
 # plugin: policy=/run/minislurm/batchai.toml
 
-bats_require_minimum_version 1.5.0
 load plugin
 # shellcheck disable=SC2154 # set by plugin.bash
 : "${share:?}"
 
 export BATCHAI_POLICY=$MINISLURM_DIR/batchai.toml
 deadline=200
+BATS_TEST_TIMEOUT=$(often 3000 280) # four ranks load TensorFlow
+export BATS_TEST_TIMEOUT
 scope=(-g batchai.horovod -w batchaidev -e cifar)
 
 setup_file() { :; }
