@@ -5,8 +5,7 @@
 
 @test "what the plugin costs a step is measured in one run" {
     [ "$(id -u)" = 0 ] || skip "needs root, for real mounts"
-    run timeout 60 "$BATCHAI_SOURCE/tests/bench/spank.sh" --jobs 2 --json "$BATS_TEST_TMPDIR/rows.json"
-    [ "$status" -eq 0 ]
+    run -0 timeout 60 "$BATCHAI_SOURCE/tests/bench/spank.sh" --jobs 2 --json "$BATS_TEST_TMPDIR/rows.json"
     [[ $output = *"first step"*"without"*"unused"*"mounts"* ]]
     [ "$(jq -c 'map(.case)' "$BATS_TEST_TMPDIR/rows.json")" = '["without","unused","mounts_first","mounts_later"]' ]
     jq -e 'all(.median_ms > 0)' "$BATS_TEST_TMPDIR/rows.json"
@@ -14,15 +13,13 @@
 
 @test "what preparing all nodes adds to a job's start is measured in one run" {
     [ "$(id -u)" = 0 ] || skip "needs root, for real mounts"
-    run timeout 60 "$BATCHAI_SOURCE/tests/bench/preparation.sh" --jobs 1 --nodes 2 --json "$BATS_TEST_TMPDIR/rows.json"
-    [ "$status" -eq 0 ]
+    run -0 timeout 60 "$BATCHAI_SOURCE/tests/bench/preparation.sh" --jobs 1 --nodes 2 --json "$BATS_TEST_TMPDIR/rows.json"
     [[ $output = *"start of a job on 2 nodes"*"preparing adds "*" x one srun true" ]]
     jq -e 'map(.case) == ["start_without", "start_prepared", "srun_true"] and all(.median_ms > 0)' "$BATS_TEST_TMPDIR/rows.json"
 }
 
 @test "what launchers take for programs that do nothing is measured in one run" {
-    BATCHAI_PEERS=$BATS_TEST_TMPDIR run timeout 110 "$BATCHAI_SOURCE/tests/bench/launch.sh" --runs 1 --program true --json "$BATS_TEST_TMPDIR/rows.json"
-    [ "$status" -eq 0 ]
+    BATCHAI_PEERS=$BATS_TEST_TMPDIR run -0 timeout 110 "$BATCHAI_SOURCE/tests/bench/launch.sh" --runs 1 --program true --json "$BATS_TEST_TMPDIR/rows.json"
     [[ $output = *"batchai-launch"*"srun-none"*"one node without Slurm: "*"memory of an agent, 1,024 ranks on 16: "* ]]
     jq -e 'map(select(.launcher == "batchai-launch"))
         | map([.program, .nodes, .ranks]) == [["true", 4, 8], ["true", 4, 32], ["true", 1, 8]] and all(.median_ms > 0 and .failures == 0)' \
@@ -30,8 +27,7 @@
 }
 
 @test "what many agents take is measured in one run, and taken further" {
-    run timeout 110 "$BATCHAI_SOURCE/tests/bench/scale.sh" --runs 1 --most 4 --json "$BATS_TEST_TMPDIR/rows.json"
-    [ "$status" -eq 0 ]
+    run -0 timeout 110 "$BATCHAI_SOURCE/tests/bench/scale.sh" --runs 1 --most 4 --json "$BATS_TEST_TMPDIR/rows.json"
     [[ $output = *"the root: "*" ms for each agent"*"4096 agents: "*"not measured"*"no tree"* ]]
     jq -e 'map([.agents, .ranks]) == [[1, 1], [4, 4]] and all(.start_ms > 0 and .root_ms > 0 and .fence_ms > 0)' "$BATS_TEST_TMPDIR/rows.json"
 }
@@ -48,11 +44,9 @@
     jq -e 'map(select(.library == "batchai")) | all(.mean_usec > 0 and .p99_usec > 0 and .failures == 0) and
         (map(select(.bind == "core")) | all(.usec > 0 and .bound_fraction > 0))' "$BATS_TEST_TMPDIR/rows.json"
     printf '%s\n' "$output" >"$BATS_TEST_TMPDIR/tables.txt"
-    run "$BATCHAI_SOURCE/tests/bench/collectives/summary.py" "$BATS_TEST_TMPDIR/tables.txt"
-    [ "$status" -eq 0 ]
+    run -0 "$BATCHAI_SOURCE/tests/bench/collectives/summary.py" "$BATS_TEST_TMPDIR/tables.txt"
     [[ ${lines[0]} = "| | 1x2 allreduce | 2x2 allreduce |" && ${lines[2]} =~ ^"| 8 B | "[0-9]+" %, ".*" | "[0-9]+" %, " ]]
-    run "$BATCHAI_SOURCE/tests/bench/collectives/plot.py" "$BATS_TEST_TMPDIR/tables.txt"
-    [ "$status" -eq 0 ]
+    run -0 "$BATCHAI_SOURCE/tests/bench/collectives/plot.py" "$BATS_TEST_TMPDIR/tables.txt"
     [ "$(grep -c '<polyline' <<<"$output")" = 4 ] # two libraries, two topologies
     [ "$(grep -c 'class="head"' <<<"$output")" = 2 ]
 }
@@ -73,8 +67,7 @@
     printf '%s\n' '$ echo new' machine '' old >"$folder/made.txt"
     printf '%s\n' '$ echo half; exit 3' stays >"$folder/fails.txt"
     printf '%s\n' 'without a command' stays >"$folder/kept.txt"
-    run "$BATCHAI_SOURCE/tests/bench/all.sh" --folder "$folder"
-    [ "$status" -eq 1 ]
+    run -1 "$BATCHAI_SOURCE/tests/bench/all.sh" --folder "$folder"
     [[ $output = *"all.sh: echo half; exit 3 failed after "*" s; its figures stay"* ]]
     mapfile -t lines <"$folder/made.txt"
     [ "${lines[0]}" = '$ echo new' ]
@@ -91,8 +84,7 @@
     local program
     for program in collectives.sh:tests/bench/batchai collectives_queue.sh:tests/bench/queue launch.sh:bin/batchai-launch \
         collectives_scale.sh:tests/bench/model training.sh:bin/batchai-launch; do
-        run "$BATCHAI_SOURCE/tests/bench/${program%:*}"
-        [ "$status" -eq 2 ]
+        run -2 "$BATCHAI_SOURCE/tests/bench/${program%:*}"
         [ "$output" = "${program%:*}: $BATCHAI_BUILD/${program#*:}: not built: contrib/build.sh release -DBATCHAI_BUILD_TESTS=cluster builds it; see --help" ]
     done
 }
@@ -167,25 +159,19 @@ a_program() {
     fails_with "collectives_queue.sh: *batchai-launch *: exit code 3: wrong sum" \
         "$BATCHAI_SOURCE/tests/bench/collectives_queue.sh" --quick --patience 0
     a_program build/tests/bench/model 'echo "model: no" >&2' 'exit 3'
-    run "$BATCHAI_SOURCE/tests/bench/collectives_scale.sh"
-    [ "$status" -eq 1 ]
+    run -1 "$BATCHAI_SOURCE/tests/bench/collectives_scale.sh"
     [[ $output = "collectives_scale.sh: "*"exit code 3"* ]]
 }
 
 @test "a benchmark's wrong argument is refused" {
-    run "$BATCHAI_SOURCE/tests/bench/spank.sh" --jobs many
-    [ "$status" -eq 2 ]
+    run -2 "$BATCHAI_SOURCE/tests/bench/spank.sh" --jobs many
     [ "$output" = "spank.sh: --jobs many: expected 1 to 99999; see --help" ]
-    run "$BATCHAI_SOURCE/tests/bench/preparation.sh" --nodes none
-    [ "$status" -eq 2 ]
+    run -2 "$BATCHAI_SOURCE/tests/bench/preparation.sh" --nodes none
     [ "$output" = "preparation.sh: --nodes none: expected 1 to 99; see --help" ]
-    run "$BATCHAI_SOURCE/tests/bench/scale.sh" --most 5
-    [ "$status" -eq 2 ]
+    run -2 "$BATCHAI_SOURCE/tests/bench/scale.sh" --most 5
     [ "$output" = "scale.sh: --most 5: expected 4, 16, 64 or 256; see --help" ]
-    run "$BATCHAI_SOURCE/tests/bench/launch.sh" --program mpich
-    [ "$status" -eq 2 ]
+    run -2 "$BATCHAI_SOURCE/tests/bench/launch.sh" --program mpich
     [ "$output" = "launch.sh: --program mpich: expected true, mpi, openmpi5, mpich5 or impi; see --help" ]
-    run "$BATCHAI_SOURCE/tests/bench/collectives.sh" --topology 3x3
-    [ "$status" -eq 2 ]
+    run -2 "$BATCHAI_SOURCE/tests/bench/collectives.sh" --topology 3x3
     [ "$output" = "collectives.sh: --topology 3x3: expected 1x2, 2x1, 2x2, 2x4, 4x2; see --help" ]
 }

@@ -50,8 +50,7 @@ resume() { scontrol update NodeName=n1,n2 State=RESUME; }
     drain
     submit_alice -N 1 -o out --comment='my project' --batchai-job=own.json --wrap true
     [ "$(squeue -h -j "$job" -o %k)" = 'my project' ]
-    run batchai job show -n "$job"
-    [ "$status" = 2 ]
+    run -2 batchai job show -n "$job"
     [ "$output" = "batchai: job $job: Slurm has it, but batchai has no record of it: it was submitted without a job file, or has a comment of its own and has not started yet" ]
     resume
     [ "$(wait_job "$job")" = COMPLETED ]
@@ -65,8 +64,7 @@ resume() { scontrol update NodeName=n1,n2 State=RESUME; }
     write_script bin/sbatch 'PATH=${PATH#*:} sbatch "$@"' 'kill -KILL $PPID'
     chown -R alice: bin
     drain
-    run as_alice env PATH="$PWD/bin:$PATH" batchai job create -n killed -f killed.json
-    [ "$status" = 137 ]
+    run -137 as_alice env PATH="$PWD/bin:$PATH" batchai job create -n killed -f killed.json
     number=$(squeue -h -o %i)
     [ "$(batchai job list --query '[].[name, slurm.jobId]' -o tsv)" = $'killed\t'"$number" ]
     resume

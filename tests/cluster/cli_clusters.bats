@@ -21,8 +21,7 @@ clusters() { batchai cluster list --query '[].name' -o tsv | sort | paste -sd ' 
 
 @test "a cluster of an existing name is refused, and replaced only with --replace" {
     batchai cluster create -n one --afs-name myshare
-    run batchai cluster create -n one
-    [ "$status" = 1 ]
+    run -1 batchai cluster create -n one
     [[ $output == "batchai: cluster one: already exists in workspace default of group default: delete it first, or give --replace" ]]
     [ "$(batchai cluster show -n one --query 'nodeSetup.mountVolumes.azureFileShares[].relativeMountPath' -o tsv)" = afs ]
     batchai cluster create -n one -w other # another workspace's

@@ -17,15 +17,13 @@ is_numbered_in_state() { [ "$(batchai job show -n "$1" --query executionState)" 
 
 @test "job wait says what happens and exits with the job's own exit code" {
     start three 1 'exit 3'
-    run batchai job wait "${scope[@]}" -n three
-    [ "$status" = 3 ]
+    run -3 batchai job wait "${scope[@]}" -n three
     [[ $output == "Job submitted at "* ]]
     [[ $output == *"Job state: failed"* ]]
     [[ $output == *'The job "three" in resource group "batchai.horovod" failed.'* ]]
     [[ $output == *"Job failed with exit code 3 at "* ]]
     start zero 1 true
-    run batchai job wait "${scope[@]}" -n zero
-    [ "$status" = 0 ]
+    run -0 batchai job wait "${scope[@]}" -n zero
     [[ $output == *"Job completed at "*"; execution took "* ]]
 }
 
@@ -53,8 +51,7 @@ is_numbered_in_state() { [ "$(batchai job show -n "$1" --query executionState)" 
 
 @test "job file stream of a file that never came says so when the job has ended" {
     start nothing 1 true
-    run batchai job file stream "${scope[@]}" -j nothing -f other.txt
-    [ "$status" = 1 ]
+    run -1 batchai job file stream "${scope[@]}" -j nothing -f other.txt
     [[ $output == *'The file "other.txt" not found for the completed job.'* ]]
 }
 
@@ -82,8 +79,7 @@ is_numbered_in_state() { [ "$(batchai job show -n "$1" --query executionState)" 
     [ "$(job_field "$job" TimeLimit)" = 00:30:00 ]
     batchai job wait "${scope[@]}" -n model --interval 0.2
     batchai job file list "${scope[@]}" -j model -d MODEL | jq -e '[.[].name] == ["w"]'
-    run batchai job file list "${scope[@]}" -j model -d OTHER
-    [ "$status" -ne 0 ]
+    run ! batchai job file list "${scope[@]}" -j model -d OTHER
     [[ $output == *"output directory OTHER: the job has only stdouterr, MODEL"* ]]
 }
 
@@ -143,8 +139,7 @@ is_numbered_in_state() { [ "$(batchai job show -n "$1" --query executionState)" 
     is_in_state long failed # az waits for the end
     batchai job show "${scope[@]}" -n long >said
     [ "$(jq -r '.executionInfo | "\(.exitCode) \(.errors[0].code)"' said)" = "null JobTerminated" ]
-    run batchai job wait "${scope[@]}" -n long
-    [ "$status" = 255 ]
+    run -255 batchai job wait "${scope[@]}" -n long
 }
 
 @test "a queued job is queued, and can be terminated" {

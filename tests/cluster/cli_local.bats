@@ -36,8 +36,7 @@ local_run() { timeout 60 batchai job run --local -n job -f job.json "$@"; }
 
 @test "its exit code is the job's, and job show says why" {
     write_job '[ $OMPI_COMM_WORLD_RANK = 0 ] || exit 9'
-    run local_run
-    [ "$status" = 9 ]
+    run -9 local_run
     [ "$(batchai job show -n job --query '[executionState, executionInfo.exitCode]' | jq -c .)" = '["failed",9]' ]
     [[ $(batchai job show -n job --query 'executionInfo.errors[0].message') == *"code 9"* ]]
 }
@@ -46,8 +45,7 @@ local_run() { timeout 60 batchai job run --local -n job -f job.json "$@"; }
     write_job true 1
     jq '.properties.jobPreparation.commandLine = "echo why >&2; exit 7"' job.json >prepared.json
     mv prepared.json job.json
-    run local_run
-    [ "$status" != 0 ]
+    run ! local_run
     line=$(batchai job show -n job --query 'executionInfo.errors[0].message' | jq -r .)
     [[ $line == "batchai: "*": job preparation failed with exit code 7; see /"* ]]
     [ "$(cat "${line##*; see }")" = why ]
@@ -77,11 +75,9 @@ no_launcher() { ! pgrep -f "batchai-launch --local .*$BATS_TEST_TMPDIR"; }
 @test "while it runs others see it running, and it cannot be deleted" {
     write_job 'until [ -e '"$PWD"'/go ]; do sleep 0.1; done' 1
     start_in_background
-    run batchai job delete -n job --yes
-    [ "$status" = 1 ]
+    run -1 batchai job delete -n job --yes
     [[ $output == *"end it there"* ]]
-    run batchai job terminate -n job --yes
-    [ "$status" = 1 ]
+    run -1 batchai job terminate -n job --yes
     [[ $output == *"end it there"* ]]
     touch go
     wait $!
@@ -112,16 +108,14 @@ no_launcher() { ! pgrep -f "batchai-launch --local .*$BATS_TEST_TMPDIR"; }
 @test "what job check refuses does not run" {
     write_job true
     jq 'del(.properties.nodeCount)' job.json >bad.json
-    run timeout 60 batchai job run --local -n bad -f bad.json
-    [ "$status" = 2 ]
+    run -2 timeout 60 batchai job run --local -n bad -f bad.json
     [[ $output == "batchai: bad.json:"*"properties.nodeCount"* ]]
     [ "$(batchai job list)" = "[]" ]
 }
 
 @test "--local with another number of nodes than the file's is refused" {
     write_job true
-    run timeout 60 batchai job run --local 1 -n job -f job.json
-    [ "$status" -ne 0 ]
+    run ! timeout 60 batchai job run --local 1 -n job -f job.json
     [[ $output == *nodeCount* ]]
 }
 
@@ -130,8 +124,7 @@ no_launcher() { ! pgrep -f "batchai-launch --local .*$BATS_TEST_TMPDIR"; }
     for error in ENOSYS ENOLCK; do # as on Lustre without flock, and on NFS 3 without rpc.statd
         for command in "run --local" create; do
             # shellcheck disable=SC2086 # words
-            run timeout 60 "$BATCHAI_SOURCE/tests/cluster/no_locks.py" $error batchai job $command -n job -f job.json
-            [ "$status" = 3 ]
+            run -3 timeout 60 "$BATCHAI_SOURCE/tests/cluster/no_locks.py" $error batchai job $command -n job -f job.json
             [[ $output == "batchai: $HOME/.local/share/batchai/history.db: its file system has no file locks: "*": ask the admin for a mount with locks, or set XDG_DATA_HOME to a directory elsewhere that all nodes share" ]]
             [ "${#lines[@]}" = 1 ]
         done
@@ -144,8 +137,7 @@ no_launcher() { ! pgrep -f "batchai-launch --local .*$BATS_TEST_TMPDIR"; }
     write_job true 1
     local_run
     records=$(ls "$HOME/.local/share/batchai/jobs")
-    run local_run
-    [ "$status" = 1 ]
+    run -1 local_run
     [[ $output == *"already exists."* ]]
     [ "$(ls "$HOME/.local/share/batchai/jobs")" = "$records" ]
 }

@@ -105,8 +105,7 @@ quietly() {
     write_job job.json 1 'exit 3'
     TURNED=$turned jq '.properties.stdOutErrPathPrefix += "/" + env.TURNED' job.json >turned.json
     as_alice batchai job create "${scope[@]}" -n turned -f turned.json >said
-    run batchai job wait "${scope[@]}" -n turned
-    [ "$status" != 0 ]
+    run ! batchai job wait "${scope[@]}" -n turned
     echo "$output" >waited
     for output in json table; do batchai job show "${scope[@]}" -n turned -o "$output" >"shown.$output"; done
     harmless said waited shown.* "$(record)"/slurm-*.out "$(record)"/events-n1.jsonl "$(find "$share/out" -name execution.log)"

@@ -23,8 +23,7 @@ edited() {
 
 @test "a good file passes job check in silence" {
     write_job good.json 2
-    run batchai job check good.json
-    [ "$status" = 0 ]
+    run -0 batchai job check good.json
     [ -z "$output" ]
 }
 
@@ -50,8 +49,7 @@ edited() {
 
 @test "every error is said, a line each" {
     edited '.properties.nodeCount = "2" | del(.properties.stdOutErrPathPrefix)'
-    run batchai job check bad.json
-    [ "$status" = 2 ]
+    run -2 batchai job check bad.json
     [ "${#lines[@]}" = 2 ]
     [ "$(batchai job check bad.json --json | jq -r '.[].path' | sort)" = $'properties.nodeCount\nproperties.stdOutErrPathPrefix' ]
 }
@@ -137,16 +135,14 @@ edited() {
 @test "every mistake of a site policy is said, a line each" {
     printf '[paths]\nmount_root = ""\n[job]\npyton = "x"\n' >policy.toml
     write_job good.json 2
-    BATCHAI_POLICY=$work/policy.toml run batchai job check good.json
-    [ "$status" = 3 ]
+    BATCHAI_POLICY=$work/policy.toml run -3 batchai job check good.json
     [ "${#lines[@]}" = 2 ]
     [[ ${lines[0]} == "batchai: $work/policy.toml:2:14: paths.mount_root: is empty" ]]
     [[ ${lines[1]} == "batchai: $work/policy.toml:4:9: job.pyton: unknown key; did you mean 'python'?" ]]
 }
 
 @test "the help of job check asks for the file once" {
-    run batchai job check --help
-    [ "$status" = 0 ]
+    run -0 batchai job check --help
     [[ $output != *REQUIRED* ]]
     refused_with '*FILE is required*' job check
 }
@@ -172,8 +168,7 @@ edited() {
 @test "a job of a name that is taken" {
     start twice 1 true
     before=$(submissions)
-    run start twice 1 true
-    [ "$status" = 1 ]
+    run -1 start twice 1 true
     [[ $output == *"A job with given name, experiment, workspace and resource group already exists." ]]
     [ "$before" = "$(submissions)" ]
     batchai job wait "${scope[@]}" -n twice
@@ -182,8 +177,7 @@ edited() {
 @test "a refusal of Slurm, in Slurm's words, and the name stays free" {
     write_job good.json 2
     before=$(submissions)
-    run batchai job create "${scope[@]}" -n slurm -f good.json --time nonsense
-    [ "$status" = 1 ]
+    run -1 batchai job create "${scope[@]}" -n slurm -f good.json --time nonsense
     [ "${#lines[@]}" = 1 ]
     [[ $output == "batchai: sbatch: "*time* ]]
     [ "$before" = "$(submissions)" ]
@@ -193,8 +187,7 @@ edited() {
     write_job good.json 2
     before=$(submissions)
     # shellcheck disable=SC2046 # words
-    run batchai $(create good.json) -c nc6cluster -A project --dry-run
-    [ "$status" = 0 ]
+    run -0 batchai $(create good.json) -c nc6cluster -A project --dry-run
     [[ ${lines[0]} == "sbatch "*"--nodes=2"*"--gres=gpu:1 --comment=batchai:"*" --account=project"* ]]
     [ "$before" = "$(submissions)" ]
 }
@@ -213,24 +206,20 @@ edited() {
 @test "a download over a device, and each use of a FIFO" {
     echo x >file
     batchai storage file upload -s myshare --source file
-    run batchai storage file download -s myshare --path file --dest /dev/null
-    [ "$status" = 1 ]
+    run -1 batchai storage file download -s myshare --path file --dest /dev/null
     [[ $output == *"not a regular file"* ]]
     [ -c /dev/null ]
     mkfifo fifo
     refuses fifo '*fifo: not a regular file'
-    BATCHAI_POLICY=$work/fifo run batchai job check file
-    [ "$status" = 3 ]
+    BATCHAI_POLICY=$work/fifo run -3 batchai job check file
     [[ $output == *"fifo: not a regular file" ]]
-    run batchai storage file upload -s myshare --source fifo
-    [ "$status" = 1 ]
+    run -1 batchai storage file upload -s myshare --source fifo
     [[ $output == *"not a regular file" ]]
 }
 
 @test "without a site policy nothing is done, and its path is named" {
     write_job good.json 2
-    BATCHAI_POLICY=$work/none run batchai job check good.json
-    [ "$status" = 3 ]
+    BATCHAI_POLICY=$work/none run -3 batchai job check good.json
     [[ $output == *"site policy $work/none: No such file or directory: set BATCHAI_POLICY to the site's, or to an empty file for none" ]]
 }
 
@@ -239,8 +228,7 @@ edited() {
     need_root
     sinfo=$(type -P sinfo)
     # shellcheck disable=SC2016,SC2046 # the shell inside expands it; words
-    run unshare --mount bash -c 'mount --bind /dev/null "$0" && exec "$@"' "$sinfo" batchai $(create good.json)
-    [ "$status" = 3 ]
+    run -3 unshare --mount bash -c 'mount --bind /dev/null "$0" && exec "$@"' "$sinfo" batchai $(create good.json)
     [[ $output == "batchai: sinfo: not on the PATH, and not in ${sinfo%/*}: load Slurm's module, or install its client commands" ]]
 }
 
@@ -249,18 +237,15 @@ edited() {
     mkdir -p mine
     printf '#!/bin/sh\nexec %s "$@"\n' "$(type -P sinfo)" >mine/sinfo
     chmod 755 mine/sinfo
-    PATH=$PWD/mine:$PATH run "$batchai" cluster list --debug
-    [ "$status" = 0 ]
+    PATH=$PWD/mine:$PATH run -0 "$batchai" cluster list --debug
     [[ $output == *"batchai: runs $PWD/mine/sinfo "* ]]
-    run env PATH=/nowhere "$batchai" cluster list
-    [ "$status" = 0 ]
+    run -0 env PATH=/nowhere "$batchai" cluster list
     [[ $output == *nc6cluster* ]]
 }
 
 @test "without jmespath --query says what to install" {
     need_root
-    run unshare --mount sh -c 'mount -t tmpfs tmpfs /usr/lib/python3/dist-packages && PATH=/usr/bin exec "$0" group list --query x' "$BATCHAI_BUILD/bin/batchai"
-    [ "$status" = 3 ]
+    run -3 unshare --mount sh -c 'mount -t tmpfs tmpfs /usr/lib/python3/dist-packages && PATH=/usr/bin exec "$0" group list --query x' "$BATCHAI_BUILD/bin/batchai"
     [[ $output == *"package python3-jmespath"* ]]
 }
 
@@ -362,8 +347,7 @@ edited() {
 @test "a job that Slurm refuses leaves no record, no job and no group" {
     write_command good.json 1 true
     before=$(submissions)
-    run batchai job create -g fresh -n refused -f good.json --storage-account-name a -- --nodelist=nowhere
-    [ "$status" = 1 ]
+    run -1 batchai job create -g fresh -n refused -f good.json --storage-account-name a -- --nodelist=nowhere
     [ "$(submissions)" = "$before" ]
     [ "$(batchai job list -g fresh)" = "[]" ]
     [[ $(batchai group list) != *fresh* ]]

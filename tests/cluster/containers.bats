@@ -126,8 +126,7 @@ TOML
     container_job gone 1 customMpi true true
     run_job
     failed_with "batchai: n1: container gone: /no/such/runtime: No such file or directory"
-    run batchai admin check
-    [ "$status" = 1 ]
+    run -1 batchai admin check
     [[ $output = *"error    container  gone: /no/such/runtime: No such file or directory"* ]]
     [[ $output = *"error    image      local: /tmp/image: No such file or directory"* ]]
 }
@@ -149,8 +148,7 @@ TOML
 
 @test "job check and a dry run tell which container it is, and a job without Slurm runs in it" {
     container_job busybox:1.35 2 customMpi 'cat /inside; echo $RANK' 'cat /inside'
-    run as_alice batchai job check job.json
-    [ "$status" = 0 ]
+    run -0 as_alice batchai job check job.json
     [[ $output = job.json:*"image busybox:1.35: runs in charliecloud from $image" ]]
     run --separate-stderr as_alice batchai-launch --local --dry-run --job job.json
     [[ $output = "every rank: /usr/bin/ch-run --cd=/"*" --bind=/"*" $image -- /bin/bash -c 'cat /inside; echo "* ]]

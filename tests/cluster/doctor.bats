@@ -75,8 +75,7 @@ policy() { printf '%s\n' "$@" >>policy/batchai.toml; }
     [ "$status" -eq 0 ]
     [ "$(grep -vc '^ok ' <<<"$output")" = 0 ]
     verb=doctor
-    run look
-    [ "$status" -eq 0 ]
+    run -0 look
     [ "$(grep -vc '^ok ' <<<"$output")" = 0 ]
 }
 
@@ -266,8 +265,7 @@ without='without() { mkdir hole && mknod "hole/$1" c 0 0 && mount -t overlay -o 
 fuse=('[program.t]' 'command = ["/bin/true"]' '[[allow]]' 'name = "t"' 'type = "fuse"' 'source = "x"' 'program = "t"')
 @test "a missing /dev/fuse is found where the policy has a FUSE program, and only there" {
     local no_device='mount -t tmpfs tmpfs /dev; mknod /dev/null c 1 3;'
-    run look "$no_device"
-    [ "$status" -eq 0 ]
+    run -0 look "$no_device"
     policy "${fuse[@]}"
     broken "$no_device" "error    fuse       /dev/fuse: No such file or directory: no [program.NAME] can mount. Load the kernel's module: modprobe fuse"
     broken "$no_device touch /dev/fuse" "error    fuse       /dev/fuse: is not the device 10:229: no [program.NAME] can mount. Load the kernel's module: modprobe fuse"
@@ -300,8 +298,7 @@ fuse=('[program.t]' 'command = ["/bin/true"]' '[[allow]]' 'name = "t"' 'type = "
     broken "$old mount --bind modules /lib/modules; touch modules/\$(uname -r)/modules.alias" \
         "error    kernel     /lib/modules/$(uname -r)/modules.alias: neither the kernel nor its modules have overlay, which the policy's type \"overlay\" needs. Install the kernel's modules (linux-modules-extra), or take the type out of the policy"
     rm -r modules
-    run look "$old mount --bind modules /lib/modules; echo 'alias fs-overlay overlay' >modules/\$(uname -r)/modules.alias"
-    [ "$status" -eq 0 ]
+    run -0 look "$old mount --bind modules /lib/modules; echo 'alias fs-overlay overlay' >modules/\$(uname -r)/modules.alias"
 }
 
 @test "a container's runtime and an image that are not there are found" {
@@ -328,15 +325,13 @@ fuse=('[program.t]' 'command = ["/bin/true"]' '[[allow]]' 'name = "t"' 'type = "
 @test "a home directory that is not there, and one that is another than elsewhere, are found" {
     mkdir homes
     options=(--home "$place/homes")
-    run look
-    [ "$status" -eq 0 ]
+    run -0 look
     broken "rmdir homes" "error    homes      @/homes: No such file or directory: jobs of this user cannot keep their record (~/.local/share/batchai). Mount the users' home directories on login and compute nodes, with file locks"
     mkdir homes
     options=(--home "$place/homes=served:1:2.3")
     broken true "error    homes      @/homes: is not the directory of the machine that runs the doctor: jobs keep their record there (~/.local/share/batchai). Mount the users' home directories on login and compute nodes, with file locks"
     options=(--home "$place/homes=served:$(stat -c %i homes):2.3") # a server's time of change may be late
-    run look
-    [ "$status" -eq 0 ]
+    run -0 look
 }
 
 # ---- what the doctor tries -------------------------------------------------------------------------
@@ -398,8 +393,7 @@ fuse=('[program.t]' 'command = ["/bin/true"]' '[[allow]]' 'name = "t"' 'type = "
 
 @test "the doctor finds ranks that do not start" {
     verb=doctor
-    run look "mount --bind /bin/false bin/batchai-launch"
-    [ "$status" -eq 1 ]
+    run -1 look "mount --bind /bin/false bin/batchai-launch"
     [[ $output = *"error    ranks      "* ]]
 }
 
@@ -414,8 +408,7 @@ fuse=('[program.t]' 'command = ["/bin/true"]' '[[allow]]' 'name = "t"' 'type = "
 @test "admin check --list names each check, and the manual has it" {
     run look
     verb=check options=(--list)
-    run look
-    [ "$status" -eq 0 ]
+    run -0 look
     [ "$(grep -c '^check ' <<<"$output")" -gt 20 ]
     diff <(awk '$1 == "check" || $1 == "doctor" { print substr($0, 10, 11) }' <<<"$output" | sed 's/ *$//' | sort -u) \
         <(sed -n '/^.Ss Checks/,/^.Ss/s/^\.It Li //p' "$BATCHAI_SOURCE/docs/man/batchai.1" | sort -u)

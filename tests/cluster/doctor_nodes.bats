@@ -70,19 +70,16 @@ is_allocated() { [ "$(sinfo -h -n "$1" -o %T)" = allocated ]; }
 }
 
 @test "the doctor's JSON has a row for each node and finding" {
-    run --separate-stderr doctor n1,n3 --json
-    [ "$status" -eq 1 ]
+    run -1 --separate-stderr doctor n1,n3 --json
     [ "$(jq -r '.[].node' <<<"$output" | sort -u | paste -sd ' ')" = "n1 n3" ]
     [ "$(jq -r '.[] | select(.check == "ranks") | .node + " " + .state' <<<"$output" | paste -sd ' ')" = "n1 ok n3 ok" ]
 }
 
 @test "without Slurm's commands no node is asked, and a list that is none is refused" {
     # shellcheck disable=SC2016 # the shell inside expands it
-    run unshare --mount bash -c 'mount --bind /dev/null "$0" && exec "$@"' "$(type -P sinfo)" batchai admin doctor --nodes n1
-    [ "$status" -eq 3 ]
+    run -3 unshare --mount bash -c 'mount --bind /dev/null "$0" && exec "$@"' "$(type -P sinfo)" batchai admin doctor --nodes n1
     [[ $output = "batchai: sinfo: not on the PATH, and not in "*": load Slurm's module, or install its client commands" ]]
-    run doctor ''
-    [ "$status" -eq 2 ]
+    run -2 doctor ''
     [[ ${lines[-1]} = "batchai: --nodes '': "* ]]
 }
 

@@ -9,7 +9,8 @@ load servers
 : "${deadline:?}" # set there
 
 served=$MINISLURM_DIR/served
-smb_dir=$served # what the SMB server of servers.bash serves
+# shellcheck disable=SC2034 # of servers.bash
+smb_dir=$served # what the SMB server serves
 images=$MINISLURM_DIR/images
 
 # In the background; its end is that of the cluster. It has nothing of bats' open, which would wait.

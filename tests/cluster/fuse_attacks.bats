@@ -130,8 +130,7 @@ saw_nothing() {
     [[ $programs_home != "$(cat started)"* ]]
     ! as_alice touch "/proc/$pid/root$programs_home/file" || false
     alice_on_node test ! -e "$programs_home"
-    run as_alice srun -Q --jobid "$job" --overlap test -e "$programs_home"
-    [ "$status" = 1 ]
+    run -1 as_alice srun -Q --jobid "$job" --overlap test -e "$programs_home"
     scancel "$job"
     [ "$(wait_job "$job")" = CANCELLED ]
 }

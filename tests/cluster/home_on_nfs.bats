@@ -91,8 +91,7 @@ local_jobs() {
     wait $!
     local_is good succeeded
     start_local killed 'exec sleep 1000'
-    run on n2 batchai job run --local -n killed -f killed.json
-    [ "$status" = 1 ]
+    run -1 on n2 batchai job run --local -n killed -f killed.json
     [[ $output == *"already exists"* ]]
     # shellcheck disable=SC2046 # one argument per process
     kill -KILL $(on_node_named '^batchai job run --local')

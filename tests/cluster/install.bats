@@ -35,8 +35,7 @@ installed() {
 
 @test "a cluster loads the installed plugin, and a job has its mounts" {
     need_root
-    run installed srun -N2 --batchai-mount=tmpfs:scratch sh -c 'findmnt -n -o FSTYPE "$AZ_BATCHAI_JOB_MOUNT_ROOT/scratch"'
-    [ "$status" -eq 0 ]
+    run -0 installed srun -N2 --batchai-mount=tmpfs:scratch sh -c 'findmnt -n -o FSTYPE "$AZ_BATCHAI_JOB_MOUNT_ROOT/scratch"'
     [ "$(grep -c '^tmpfs$' <<<"$output")" = 2 ]
 }
 
@@ -72,16 +71,14 @@ in_order() {
 
 @test "admin check finds an installation in order" {
     need_root
-    run installed batchai admin check
-    [ "$status" -eq 0 ]
+    run -0 installed batchai admin check
     in_order
     [[ $output = *"plugstack"*"/etc/plugstack.conf:1"*"/usr/libexec/batchai/batchai-helper"*"/etc/batchai/batchai.toml, SHA-256 $(sha256sum <"$root/etc/batchai/batchai.toml" | cut -c-64)"* ]]
 }
 
 @test "admin doctor makes the policy's mounts, starts ranks and finds nothing left" {
     need_root
-    run installed minislurm exec n1 batchai admin doctor
-    [ "$status" -eq 0 ]
+    run -0 installed minislurm exec n1 batchai admin doctor
     in_order
     [[ $output = *"mount      allow, tmpfs"*"leftovers  none in /run/batchai/jobs"*"ranks      two start under PMIx servers"* ]]
 }
@@ -129,8 +126,7 @@ in_order() {
 @test "admin doctor names a mount that cannot be made and a job's leftovers" {
     need_root
     printf '[[allow]]\ntype = "bind"\nsource = "/nowhere"\n' >>"$root/etc/batchai/batchai.toml"
-    run installed minislurm exec n1 sh -c 'mkdir -p /run/batchai/jobs/mini-4711; batchai admin doctor'
-    [ "$status" -eq 1 ]
+    run -1 installed minislurm exec n1 sh -c 'mkdir -p /run/batchai/jobs/mini-4711; batchai admin doctor'
     [[ $output = *"error    mount      allow, bind /nowhere: /nowhere: No such file or directory"* ]]
     [[ $output = *"error    leftovers  job mini-4711 is over and has left /run/batchai/jobs/mini-4711: restart slurmd"* ]]
 }
@@ -153,8 +149,7 @@ lay_out() {
     chown 2001 batchai-helper
     rm spank_batchai.so
     sed -i s/required/optional/ plugstack.conf
-    run admin_check
-    [ "$status" -eq 1 ]
+    run -1 admin_check
     [[ $output = *"warning  plugstack  $PWD/plugstack.conf:1: 'optional'"* ]]
     [[ $output = *"error    plugin     $PWD/spank_batchai.so: No such file or directory"* ]]
     [[ $output = *"error    program    $PWD/batchai-helper: belongs to another user than root: chown root"* ]]
@@ -165,8 +160,7 @@ lay_out() {
     need_root
     lay_out
     chmod 1777 .
-    run admin_check
-    [ "$status" -eq 1 ]
+    run -1 admin_check
     for check in plugin program policy; do
         grep "^error    $(printf %-10s $check) $PWD: others can write to it: chmod go-w, or use another directory$" <<<"$output"
     done
@@ -188,8 +182,7 @@ lay_out() {
     need_root
     lay_out
     sed -i 's/$/\r/' plugstack.conf
-    run admin_check
-    [ "$status" -eq 1 ]
+    run -1 admin_check
     [[ $output = *"error    plugstack  $PWD/plugstack.conf:1: has a carriage return"* ]]
 }
 
@@ -197,8 +190,7 @@ lay_out() {
     need_root
     lay_out
     echo "[[share]" >batchai.toml
-    run --separate-stderr admin_check --json
-    [ "$status" -eq 1 ]
+    run -1 --separate-stderr admin_check --json
     [ "$(jq -r '.[] | select(.state == "error") | .check' <<<"$output")" = policy ]
     run --separate-stderr admin_check --query "[?state=='error'].check | [0]"
     [ "$output" = '"policy"' ]
@@ -252,8 +244,7 @@ offered() {
 }
 
 @test "another prefix than the configured one is refused with what to do" {
-    run env DESTDIR="$BATS_TEST_TMPDIR" cmake --install "$BATCHAI_BUILD" --prefix /elsewhere
-    [ "$status" -ne 0 ]
+    run ! env DESTDIR="$BATS_TEST_TMPDIR" cmake --install "$BATCHAI_BUILD" --prefix /elsewhere
     [[ $output == *"configure it with"*"-DCMAKE_INSTALL_PREFIX=/elsewhere"* ]]
 }
 

@@ -9,22 +9,19 @@ load lib
 launch() { salloc --quiet -N2 batchai-launch "$@"; }
 
 @test "a command gets one rank per GPU, and the launcher says so" {
-    run salloc --quiet -N2 --gres=gpu:2 batchai-launch sh -c 'echo "$RANK on $(hostname) sees $CUDA_VISIBLE_DEVICES"'
-    [ "$status" -eq 0 ]
+    run -0 salloc --quiet -N2 --gres=gpu:2 batchai-launch sh -c 'echo "$RANK on $(hostname) sees $CUDA_VISIBLE_DEVICES"'
     [[ $output = *"batchai-launch: one rank per GPU: 4 ranks on 2 nodes"* ]]
     for line in "0 on n1" "1 on n1" "2 on n2" "3 on n2"; do grep -qx "$line sees 0,1" <<<"$output"; done
 }
 
 @test "each rank may see its own GPUs only" {
     # shellcheck disable=SC2016 # expanded by the rank
-    run salloc --quiet -N2 --gres=gpu:2 batchai-launch --gpu-visibility rank -n 3 sh -c 'echo "$RANK sees $CUDA_VISIBLE_DEVICES"'
-    [ "$status" -eq 0 ]
+    run -0 salloc --quiet -N2 --gres=gpu:2 batchai-launch --gpu-visibility rank -n 3 sh -c 'echo "$RANK sees $CUDA_VISIBLE_DEVICES"'
     [ "$(sort <<<"$output")" = $'0 sees 0\n1 sees 1\n2 sees 0,1' ]
 }
 
 @test "with MIG a rank sees only its own instance, because CUDA shows a process no more" {
-    run env CUDA_VISIBLE_DEVICES=MIG-a,MIG-b timeout 30 batchai-launch --local 1 -n 2 sh -c 'echo "$RANK sees $CUDA_VISIBLE_DEVICES"'
-    [ "$status" -eq 0 ]
+    run -0 env CUDA_VISIBLE_DEVICES=MIG-a,MIG-b timeout 30 batchai-launch --local 1 -n 2 sh -c 'echo "$RANK sees $CUDA_VISIBLE_DEVICES"'
     [ "$(sort <<<"$output")" = $'0 sees MIG-a\n1 sees MIG-b' ]
 }
 
@@ -42,14 +39,12 @@ launch() { salloc --quiet -N2 batchai-launch "$@"; }
 }
 
 @test "a command without GPUs gets one rank per node, and the launcher says so" {
-    run launch sh -c 'echo "$RANK on $(hostname)"'
-    [ "$status" -eq 0 ]
+    run -0 launch sh -c 'echo "$RANK on $(hostname)"'
     [[ $output = *"no GPUs, one rank per node: 2 ranks on 2 nodes"* ]]
 }
 
 @test "the ranks of a command are dealt out in blocks" {
-    run launch -n 3 sh -c 'echo "$RANK/$WORLD_SIZE $LOCAL_RANK/$LOCAL_WORLD_SIZE $(hostname)"'
-    [ "$status" -eq 0 ]
+    run -0 launch -n 3 sh -c 'echo "$RANK/$WORLD_SIZE $LOCAL_RANK/$LOCAL_WORLD_SIZE $(hostname)"'
     [ "$(sort <<<"$output")" = $'0/3 0/2 n1\n1/3 1/2 n1\n2/3 0/1 n2' ]
 }
 
@@ -60,15 +55,13 @@ $TF_CONFIG
 END
 echo "$GLOO_SOCKET_IFNAME $NCCL_SOCKET_IFNAME"
 if ip -o -4 addr show dev "$GLOO_SOCKET_IFNAME" | grep -q "inet $MASTER_ADDR/"; then echo master; fi'
-    run launch -n 3 sh -c "$probe"
-    [ "$status" -eq 0 ]
+    run -0 launch -n 3 sh -c "$probe"
     for rank in 0 1 2; do grep -q "^\[$rank,\[\"[0-9.]*:[0-9]*\",\"[0-9.]*:[0-9]*\",\"[0-9.]*:[0-9]*\"\]\]$" <<<"$output"; done
     [ "$(grep -c '^master$' <<<"$output")" = 2 ]
     interface=$(grep -m1 '=' <<<"$output")
     [ "${interface% =*}" = "${interface#* =}" ]
     [ "$(launch --interface "${interface% =*}" -n 1 printenv OMPI_MCA_btl_tcp_if_include)" = "${interface% =*}" ]
-    run launch --interface no-such true
-    [ "$status" -eq 125 ]
+    run -125 launch --interface no-such true
     [[ $output == *"batchai-launch: n"?": interface no-such: not there"* ]]
 }
 
@@ -81,8 +74,7 @@ if ip -o -4 addr show dev "$GLOO_SOCKET_IFNAME" | grep -q "inet $MASTER_ADDR/"; 
 }
 
 @test "without GPUs the tasks of an uneven allocation become its ranks" {
-    run salloc --quiet -N2 -n 5 batchai-launch sh -c 'echo "$RANK on $(hostname), $SLURM_TASKS_PER_NODE"'
-    [ "$status" -eq 0 ]
+    run -0 salloc --quiet -N2 -n 5 batchai-launch sh -c 'echo "$RANK on $(hostname), $SLURM_TASKS_PER_NODE"'
     [[ $output = *"one rank per task of the allocation: 5 ranks on 2 nodes"* ]]
     [ "$(grep -c 'on n1, 4,1$' <<<"$output")" = 4 ]
     grep -qx '4 on n2, 4,1' <<<"$output"
@@ -109,27 +101,23 @@ END
 }
 
 @test "a failing rank's exit code is the job's, and the report has the rank, its node and its last output" {
-    run launch -n 4 sh -c '[ $RANK != 2 ] || { echo "no such data" >&2; exit 3; }; sleep 60'
-    [ "$status" -eq 3 ]
+    run -3 launch -n 4 sh -c '[ $RANK != 2 ] || { echo "no such data" >&2; exit 3; }; sleep 60'
     [[ $output = *"batchai-launch: rank 2 on n2 exited with code 3 after "*"last lines of its stderr:"*"no such data"* ]]
     [[ $output = *"3 other ranks ended after it"* ]]
 }
 
 @test "a rank that crashes is reported with its signal" {
-    run launch -n 4 sh -c '[ $RANK != 1 ] || kill -SEGV $$; sleep 60'
-    [ "$status" -eq 139 ]
+    run -139 launch -n 4 sh -c '[ $RANK != 1 ] || kill -SEGV $$; sleep 60'
     [[ $output = *"rank 1 on n1 was killed by signal 11 (SIGSEGV)"* ]]
 }
 
 @test "a rank that is killed is reported with its signal" {
-    run launch -n 4 sh -c '[ $RANK != 3 ] || kill -KILL $$; sleep 60'
-    [ "$status" -eq 137 ]
+    run -137 launch -n 4 sh -c '[ $RANK != 3 ] || kill -KILL $$; sleep 60'
     [[ $output = *"rank 3 on n2 was killed by signal 9 (SIGKILL)"* ]]
 }
 
 @test "ranks that ignore SIGTERM are killed when another has failed" {
-    run launch -n 4 sh -c 'trap "" TERM; [ $RANK != 0 ] || exit 4; sleep 100; sleep 100'
-    [ "$status" -eq 4 ]
+    run -4 launch -n 4 sh -c 'trap "" TERM; [ $RANK != 0 ] || exit 4; sleep 100; sleep 100'
 }
 
 @test "a command that does not exist ends the job with 127" {
@@ -140,26 +128,22 @@ END
 
 @test "a command that cannot be executed ends the job with 126" {
     echo text >"$BATS_TEST_TMPDIR/file"
-    run launch "$BATS_TEST_TMPDIR/file"
-    [ "$status" -eq 126 ]
+    run -126 launch "$BATS_TEST_TMPDIR/file"
 }
 
 @test "a directory in place of a command ends the job with 126" {
-    run launch --local 2 -n 2 "$BATS_TEST_TMPDIR"
-    [ "$status" -eq 126 ]
+    run -126 launch --local 2 -n 2 "$BATS_TEST_TMPDIR"
     [[ $output = *"$BATS_TEST_TMPDIR: Is a directory"* ]]
 }
 
 @test "a job that takes too long ends with 124" {
-    run launch --timeout 1 sleep 60
-    [ "$status" -eq 124 ]
+    run -124 launch --timeout 1 sleep 60
     [[ $output = *"time-out"* ]]
     [[ $output == *"rank 0 on n1, process "*": sleeping"* ]]
 }
 
 @test "background processes of ranks do not outlive the job" {
-    run launch -n 4 sh -c '(setsid sleep 300 &) ; (nohup sleep 300 >/dev/null 2>&1 &); exit 0'
-    [ "$status" -eq 0 ]
+    run -0 launch -n 4 sh -c '(setsid sleep 300 &) ; (nohup sleep 300 >/dev/null 2>&1 &); exit 0'
 }
 
 @test "nothing is left when an agent is killed" {
@@ -234,16 +218,14 @@ has_directory() { on_node "$1" find /tmp/ -maxdepth 1 -name 'batchai.run.??????'
 }
 
 @test "srun with several launchers starts the job once, and the other launchers say what to do" {
-    run salloc --quiet -N2 srun --overlap -N2 --ntasks-per-node=1 batchai-launch -n 2 sh -c 'echo "rank $RANK"'
-    [ "$status" -eq 125 ]
+    run -125 salloc --quiet -N2 srun --overlap -N2 --ntasks-per-node=1 batchai-launch -n 2 sh -c 'echo "rank $RANK"'
     [[ $output = *"batchai-launch: srun has started this as task 1: start it once, without srun or"* ]]
     [ "$(grep -c '^rank 0$' <<<"$output")" -eq 1 ]
     [ "$(grep -c '^rank 1$' <<<"$output")" -eq 1 ]
 }
 
 @test "an empty command is refused" {
-    run launch ''
-    [ "$status" -eq 125 ]
+    run -125 launch ''
     [ "$output" = "batchai-launch: the command is an empty word: is a variable of the script unset?; see batchai-launch --help" ]
 }
 
@@ -372,8 +354,7 @@ for i in range(4):
 }
 
 @test "--dry-run prints the plan and runs no rank" {
-    run launch -n 3 --dry-run touch "$BATS_TEST_TMPDIR/a file"
-    [ "$status" -eq 0 ]
+    run -0 launch -n 3 --dry-run touch "$BATS_TEST_TMPDIR/a file"
     [ ! -e "$BATS_TEST_TMPDIR/a file" ]
     [ "${lines[0]}" = "every rank: touch '$BATS_TEST_TMPDIR/a file'" ]
     grep -qx "    WORLD_SIZE=3" <<<"$output"
@@ -391,11 +372,9 @@ for i in range(4):
 }
 
 @test "a user's setting that rules out one of ours does not end the agents of a dry run" {
-    OMPI_MCA_btl_tcp_if_exclude=lo run timeout 30 batchai-launch --local 2 --interface lo --dry-run true
-    [ "$status" -eq 0 ]
+    OMPI_MCA_btl_tcp_if_exclude=lo run -0 timeout 30 batchai-launch --local 2 --interface lo --dry-run true
     [[ $output != *OMPI_MCA_btl_tcp_if_include* ]]
-    I_MPI_THREAD_YIELD=3 run timeout 30 batchai-launch --local 2 -n 2000 --dry-run true
-    [ "$status" -eq 0 ]
+    I_MPI_THREAD_YIELD=3 run -0 timeout 30 batchai-launch --local 2 -n 2000 --dry-run true
     [[ $output = *OMPI_MCA_mpi_oversubscribe=1* && $output != *I_MPI_WAIT_MODE* ]]
 }
 
@@ -415,11 +394,9 @@ for i in range(4):
 @test "a machine without 127.0.0.1 starts no rank, and the launcher says what is missing" {
     need_root
     remedy='Bring the loopback interface up with this address: ip link set lo up'
-    run timeout 30 unshare -n batchai-launch --local 1 -n 2 echo started
-    [ "$status" -eq 125 ]
+    run -125 timeout 30 unshare -n batchai-launch --local 1 -n 2 echo started
     [ "$output" = "batchai-launch: ranks cannot reach their agent at 127.0.0.1: Network is unreachable. $remedy" ]
-    run timeout 30 unshare -n sh -c 'ip link set lo up && ip -4 addr del 127.0.0.1/8 dev lo && exec batchai-launch --local 2 echo started'
-    [ "$status" -eq 125 ]
+    run -125 timeout 30 unshare -n sh -c 'ip link set lo up && ip -4 addr del 127.0.0.1/8 dev lo && exec batchai-launch --local 2 echo started'
     [ "$output" = "batchai-launch: ranks cannot reach their agent at 127.0.0.1: Cannot assign requested address. $remedy" ]
     on_node n2 ip -4 addr del 127.0.0.1/8 dev lo
     run launch -n 2 echo started
@@ -429,14 +406,12 @@ for i in range(4):
 }
 
 @test "outside an allocation the error names --local" {
-    run timeout 10 batchai-launch hostname
-    [ "$status" -eq 125 ]
+    run -125 timeout 10 batchai-launch hostname
     [[ $output = "batchai-launch: no Slurm allocation here: "*"--local"* ]]
 }
 
 @test "each line may begin with its rank and node" {
-    run launch --label -n 4 sh -c 'echo hello; echo oops >&2'
-    [ "$status" -eq 0 ]
+    run -0 launch --label -n 4 sh -c 'echo hello; echo oops >&2'
     [ "$(sort <<<"$output")" = "$(for rank in '0 n1' '1 n1' '2 n2' '3 n2'; do printf '[%s] %s\n' "$rank" hello "$rank" oops; done | sort)" ]
 }
 
@@ -451,8 +426,7 @@ expand() {
 }
 
 @test "equal lines of several ranks may become one" {
-    run launch --collapse -n 4 sh -c 'echo same; [ $RANK = 2 ] || echo "not in rank 2"; printf end'
-    [ "$status" -eq 0 ]
+    run -0 launch --collapse -n 4 sh -c 'echo same; [ $RANK = 2 ] || echo "not in rank 2"; printf end'
     [ "$(expand <<<"$output" | sort)" = "$(for rank in 0 1 2 3; do
         printf "$rank %s\n" end same
         [ $rank = 2 ] || echo "$rank not in rank 2"
@@ -460,8 +434,7 @@ expand() {
 }
 
 @test "--output-dir writes each rank's output also to files of its own" {
-    run launch --output-dir "$BATS_TEST_TMPDIR/logs" -n 12 sh -c 'echo "out $RANK"; echo "err $RANK" >&2'
-    [ "$status" -eq 0 ]
+    run -0 launch --output-dir "$BATS_TEST_TMPDIR/logs" -n 12 sh -c 'echo "out $RANK"; echo "err $RANK" >&2'
     [ "${#lines[@]}" = 24 ]
     for rank in 0 5 11; do
         dir=$BATS_TEST_TMPDIR/logs/rank.$(printf %02d "$rank")
@@ -471,8 +444,7 @@ expand() {
 }
 
 @test "a directory for the ranks' output that cannot be made ends the job before it begins" {
-    run launch --output-dir /proc/logs -n 2 echo started
-    [ "$status" -eq 125 ]
+    run -125 launch --output-dir /proc/logs -n 2 echo started
     [[ $output == *"batchai-launch: n"?": /proc/logs"*": No such file or directory"* ]]
     [[ $output != *started* ]]
 }
@@ -492,8 +464,7 @@ if os.environ["RANK"] == "1":
         sys.exit(5)
 import time; time.sleep(60)
 END
-    run launch -n 2 /usr/bin/python3 "$BATS_TEST_TMPDIR/train.py"
-    [ "$status" -eq 5 ]
+    run -5 launch -n 2 /usr/bin/python3 "$BATS_TEST_TMPDIR/train.py"
     report=${output#*batchai-launch: rank 1 on n2 exited with code 5}
     [[ $report == *"errors of its libraries:"*"NCCL WARN Call to connect failed"* ]]
     [[ $report == *"last lines of its stderr:"*"    Traceback (most recent call last):"*"    ValueError: no such data"*"    ..."*"noise 49"* ]]
@@ -518,8 +489,7 @@ time.sleep(60)"' - "$group"
     local ours
     ours=$(grep Cpus_allowed_list /proc/self/status)
     [ "$(OMP_NUM_THREADS='' nproc)" -ge 2 ] || skip "one core only"
-    run timeout 30 batchai-launch --local 1 -n 2 grep Cpus_allowed_list /proc/self/status
-    [ "$status" -eq 0 ]
+    run -0 timeout 30 batchai-launch --local 1 -n 2 grep Cpus_allowed_list /proc/self/status
     [ "$(sort -u <<<"$output" | wc -l)" -eq 2 ]
     run timeout 30 batchai-launch --local 1 -n 2 --bind none grep Cpus_allowed_list /proc/self/status
     [ "$output" = "$ours"$'\n'"$ours" ]

@@ -86,14 +86,12 @@ died() {
     wait_job "$job"
     [ "$(grep -cx 'code 0' "$out")" -eq 2 ]
     [ "$(sed '/code/d' "$out" | sort | tr '\n' ' ')" = "n1 n1 n2 n3 " ]
-    run salloc --quiet -N1 : -N2 batchai-launch -n 2 hostname
-    [ "$status" -eq 0 ]
+    run -0 salloc --quiet -N1 : -N2 batchai-launch -n 2 hostname
     [ "$(grep -c '^n1$' <<<"$output")" -eq 2 ]
 }
 
 @test "a step of several components of a heterogeneous job is not started on some of its nodes" {
-    run salloc --quiet -N1 : -N1 srun --het-group=0,1 batchai-launch -n 2 hostname
-    [ "$status" -ne 0 ]
+    run ! salloc --quiet -N1 : -N1 srun --het-group=0,1 batchai-launch -n 2 hostname
     [[ $output = *"batchai-launch: this step is part of several components of a heterogeneous job"* ]]
     [[ $output != *$'\nn'[0-9]* ]]
 }

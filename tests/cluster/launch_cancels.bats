@@ -29,8 +29,7 @@ ended_by() {
             eventually is_up
             "$@"
             eventually grep -q '^batchai-launch: asked to end by ' "$BATS_TEST_TMPDIR/out"
-            run grep -E '^batchai-launch: (rank|lost|restart)' "$BATS_TEST_TMPDIR/out"
-            [ "$status" -eq 1 ]
+            run -1 grep -E '^batchai-launch: (rank|lost|restart)' "$BATS_TEST_TMPDIR/out"
             scancel "$job"
             eventually has_ended
         done

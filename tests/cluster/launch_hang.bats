@@ -110,7 +110,6 @@ ask() { kill -QUIT "$(pgrep -fx 'batchai-launch -n 4 .*')"; }
     [ "$status" -eq 124 ]
     says '^batchai-launch: ranks 0, 2-3 wait for rank 1 \(n1\)$'
     run ! grep -q 'no rank has made progress' "$out"
-    run batchai-launch --hang-report -1 true
-    [ "$status" -eq 125 ]
+    run -125 batchai-launch --hang-report -1 true
     [[ $output = "batchai-launch: --hang-report: must be 0 or from 0.1 to 1000000 seconds"* ]]
 }

@@ -181,8 +181,7 @@ events() { cat "$record"/events-*.jsonl; }
 
 # fails LINE: the same line on the user's stderr, in the execution logs, in the record, and nothing ran.
 fails() {
-    run --separate-stderr launch "${@:2}"
-    [ "$status" -ne 0 ]
+    run ! --separate-stderr launch "${@:2}"
     local line
     line=$(grep -F "$1" <<<"$stderr" | head -n 1)
     [ -n "$line" ]
@@ -234,8 +233,7 @@ fails() {
     printf 'import sys, time\nif sys.argv[1] == "ps": sys.exit(7)\ntime.sleep(60)\n' >"$share/fail.py"
     job 2 '"tensorFlowSettings": { "pythonScriptFilePath": "$AZ_BATCHAI_JOB_MOUNT_ROOT/d/fail.py",
             "masterCommandLineArgs": "w", "workerCommandLineArgs": "w", "parameterServerCommandLineArgs": "ps" }'
-    run launch
-    [ "$status" -eq 7 ]
+    run -7 launch
     [[ $output = *"rank 2 on $(hostname -s)-0 exited with code 7"* ]]
 }
 
@@ -250,8 +248,7 @@ fails() {
 
 @test "a job's maxWallClockTime ends its ranks" {
     job 1 "$(mpi 'sleep 60' 1)" '"constraints": { "maxWallClockTime": "PT1S" }'
-    run launch
-    [ "$status" -eq 124 ]
+    run -124 launch
     [[ $output = *"the job was ended after 1 s"* ]]
 }
 
@@ -277,16 +274,14 @@ fails() {
 
 @test "a bad job file is refused with its line and column" {
     job 2 '"horovodSettings": { "processCount": "four" }'
-    run launch
-    [ "$status" -eq 125 ]
+    run -125 launch
     [[ $output = *"job.json:4:"*"processCount"* ]]
 }
 
 @test "an unknown share is refused" {
     job 1 "$(mpi true 1)"
     sed -i 's/"data"/"other"/' "$record/job.json" "$BATCHAI_POLICY"
-    run launch
-    [ "$status" -eq 125 ]
+    run -125 launch
 }
 
 @test "the plan of a job file shows no secret, and leaves no file" {

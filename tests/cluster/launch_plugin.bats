@@ -78,19 +78,16 @@ run_job() {
 
 @test "a job file in an allocation without the plugin's work is refused, and how to submit it is told" {
     job_file 2 '"customMpiSettings": { "commandLine": "true" }'
-    run salloc --quiet -N2 batchai-launch --policy "$MINISLURM_DIR/batchai.toml" --job "$share/job.json"
-    [ "$status" -eq 125 ]
+    run -125 salloc --quiet -N2 batchai-launch --policy "$MINISLURM_DIR/batchai.toml" --job "$share/job.json"
     [[ $output = *"sbatch --batchai-job"* ]]
 }
 
 @test "in salloc the job file is run by a step on the first node, as the error says" {
     job_file 2 '"customMpiSettings": { "commandLine": "echo rank $RANK", "processCount": 2 }' \
         '"jobPreparation": { "commandLine": "echo prepared" }'
-    run as_alice salloc --quiet -N2 --batchai-job="$share/job.json" batchai-launch
-    [ "$status" -eq 125 ]
+    run -125 as_alice salloc --quiet -N2 --batchai-job="$share/job.json" batchai-launch
     [[ $output = *"the job's mounts and preparation are missing here: run 'srun -N1 -n1 --overlap batchai-launch'"* ]]
-    run as_alice salloc --quiet -N2 --batchai-job="$share/job.json" srun -N1 -n1 --overlap batchai-launch
-    [ "$status" -eq 0 ]
+    run -0 as_alice salloc --quiet -N2 --batchai-job="$share/job.json" srun -N1 -n1 --overlap batchai-launch
     [ "$(sort "$(find "$share/out" -name stdout.txt)")" = $'rank 0\nrank 1' ]
 }
 
@@ -130,8 +127,7 @@ are_missing() {
 
 @test "in salloc no rank starts where a node lacks the plugin, and the node is named" {
     need_root
-    run without_plugin n2 as_alice salloc -Q -N2 --batchai-mount="$data:a:ro" batchai-launch --ranks-per-node 1 touch "$share/ran"
-    [ "$status" = 125 ]
+    run -125 without_plugin n2 as_alice salloc -Q -N2 --batchai-mount="$data:a:ro" batchai-launch --ranks-per-node 1 touch "$share/ran"
     are_missing n2 "$output"
     [ ! -e "$share/ran" ]
 }
@@ -156,8 +152,7 @@ submit_and_wait() {
 
 @test "in a step of one node no rank starts where a node lacks the plugin" {
     need_root
-    run without_plugin n2 as_alice salloc -Q -N2 --batchai-mount="$data:a:ro" srun -N1 -n1 --overlap batchai-launch --ranks-per-node 1 touch "$share/ran"
-    [ "$status" != 0 ]
+    run ! without_plugin n2 as_alice salloc -Q -N2 --batchai-mount="$data:a:ro" srun -N1 -n1 --overlap batchai-launch --ranks-per-node 1 touch "$share/ran"
     are_missing n2 "$(grep '^batchai-launch: ' <<<"$output")"
     [ ! -e "$share/ran" ]
 }
@@ -173,8 +168,7 @@ submit_and_wait() {
 
 @test "a job without options is not refused where a node lacks the plugin" {
     need_root
-    run without_plugin n2 as_alice salloc -Q -N2 batchai-launch --ranks-per-node 1 sh -c 'echo $SLURMD_NODENAME'
-    [ "$status" = 0 ]
+    run -0 without_plugin n2 as_alice salloc -Q -N2 batchai-launch --ranks-per-node 1 sh -c 'echo $SLURMD_NODENAME'
     [ "$(sort <<<"$output")" = $'n1\nn2' ]
 }
 
@@ -187,8 +181,7 @@ submit_and_wait() {
             "echo $group on \$SLURMD_NODENAME: \$(sed -n \"s/.* - tmpfs batchai-\([0-9]*\)-.*/\1/p\" /proc/self/mountinfo)"
     done
     echo $SLURM_JOB_ID_HET_GROUP_0 $SLURM_JOB_ID_HET_GROUP_1'
-    run as_alice salloc -Q -N1 "$option" : -N1 "$option" "$share/script"
-    [ "$status" = 0 ]
+    run -0 as_alice salloc -Q -N1 "$option" : -N1 "$option" "$share/script"
     read -r first second <<<"${lines[-1]}"
     [ "$first" != "$second" ]
     [[ ${lines[0]} = "0 on n"[12]": $first" ]]
@@ -199,7 +192,6 @@ submit_and_wait() {
     need_root
     job_file 1 '"customMpiSettings": { "commandLine": "echo rank $RANK", "processCount": 1 }'
     rm -rf "$share/out"
-    run as_alice salloc -Q -N1 : -N1 --batchai-job="$share/job.json" srun --het-group=1 -N1 -n1 --overlap batchai-launch
-    [ "$status" = 0 ]
+    run -0 as_alice salloc -Q -N1 : -N1 --batchai-job="$share/job.json" srun --het-group=1 -N1 -n1 --overlap batchai-launch
     [ "$(cat "$(find "$share/out" -name stdout.txt)")" = 'rank 0' ]
 }

@@ -12,49 +12,42 @@ setup() { cd "$BATS_TEST_TMPDIR" || return; }
 launch() { timeout -k 2 60 salloc --quiet -N2 batchai-launch "$@"; }
 # said: the messages of a launch that is refused.
 refused() {
-    run --separate-stderr timeout 30 batchai-launch "$@"
-    [ "$status" -eq 125 ]
+    run -125 --separate-stderr timeout 30 batchai-launch "$@"
     [ -z "$output" ]
     [ "$(wc -l <<<"$stderr")" = 1 ]
     echo "$stderr"
 }
 
 @test "programs with a colon between are one job, and none gets the rest of the line as arguments" {
-    run launch -n 1 sh -c 'echo "a $RANK/$WORLD_SIZE $*"' a one : -n 2 sh -c 'echo "b $RANK/$WORLD_SIZE $*"' b two
-    [ "$status" -eq 0 ]
+    run -0 launch -n 1 sh -c 'echo "a $RANK/$WORLD_SIZE $*"' a one : -n 2 sh -c 'echo "b $RANK/$WORLD_SIZE $*"' b two
     [ "$(sort <<<"$output")" = $'a 0/3 one\nb 1/3 two\nb 2/3 two' ]
 }
 
 @test "each program has variables and a directory of its own" {
     mkdir mine
-    run launch -n 1 --env 'X={index} $HOME' --wdir mine sh -c 'echo "$X $PWD"' : -n 1 --wdir /tmp --env Y=2 sh -c 'echo "${X-none} $Y $PWD"'
-    [ "$status" -eq 0 ]
+    run -0 launch -n 1 --env 'X={index} $HOME' --wdir mine sh -c 'echo "$X $PWD"' : -n 1 --wdir /tmp --env Y=2 sh -c 'echo "${X-none} $Y $PWD"'
     [ "$(sort <<<"$output")" = $'none 2 /tmp\n{index} $HOME '"$PWD/mine" ]
     run launch -n 2 --env A=1 sh -c 'echo "$A"' # of one program too
     [ "$output" = $'1\n1' ]
-    run launch --wdir /no/such true
-    [ "$status" -eq 125 ]
+    run -125 launch --wdir /no/such true
     [[ $output = *"could not be started: entering /no/such: No such file or directory"* ]]
 }
 
 @test "a launch in a rank keeps the variables of its program" {
-    run launch -n 1 --env MINE=1 batchai-launch --local 1 -n 1 sh -c 'echo "$MINE"' : -n 1 true
-    [ "$status" -eq 0 ]
+    run -0 launch -n 1 --env MINE=1 batchai-launch --local 1 -n 1 sh -c 'echo "$MINE"' : -n 1 true
     [ "$output" = 1 ]
 }
 
 @test "a file of programs starts the same ranks" {
     printf '%s\n' '# the master' "-n 1 sh -c 'echo \"master \$RANK\"'" "-n 2 --env W=w sh -c 'echo \"worker \$RANK \$W\"'" >programs
     for option in -configfile --configfile; do
-        run launch $option programs
-        [ "$status" -eq 0 ]
+        run -0 launch $option programs
         [ "$(sort <<<"$output")" = $'master 0\nworker 1 w\nworker 2 w' ]
     done
 }
 
 @test "the dry run shows each program's ranks, directory and variables" {
-    run launch --dry-run -n 1 --wdir /tmp a : -n 2 --env Y=2 b
-    [ "$status" -eq 0 ]
+    run -0 launch --dry-run -n 1 --wdir /tmp a : -n 2 --env Y=2 b
     [[ $output = *"rank 0: a"$'\n'"    in /tmp"* ]]
     [[ $output = *"ranks 1-2: b"* ]]
     [ "$(grep -c '^    Y=2$' <<<"$output")" = 2 ]
@@ -62,8 +55,7 @@ refused() {
 }
 
 @test "a failure of one program ends the others, and is told by its rank" {
-    run launch -n 1 sleep 100 : -n 1 sh -c 'exit 3'
-    [ "$status" -eq 3 ]
+    run -3 launch -n 1 sleep 100 : -n 1 sh -c 'exit 3'
     [[ $output = *"rank 1 on "*" exited with code 3 "* ]]
 }
 
@@ -83,8 +75,7 @@ int main(int argc, char** argv) {
 }
 END
     mpicc.openmpi -o appnum appnum.c
-    run launch -n 2 ./appnum : -n 1 ./appnum x
-    [ "$status" -eq 0 ]
+    run -0 launch -n 2 ./appnum : -n 1 ./appnum x
     [ "$(grep / <<<"$output" | sort)" = $'0/3: 0\n1/3: 0\n2/3: 1' ]
 }
 

@@ -260,11 +260,9 @@ run 1" ]
 }
 
 @test "--requeue-on is refused at once if the job cannot be requeued" {
-    run salloc --quiet -N1 batchai-launch --requeue-on signal -n 1 echo began
-    [ "$status" -eq 125 ]
+    run -125 salloc --quiet -N1 batchai-launch --requeue-on signal -n 1 echo began
     [ "$output" = "batchai-launch: --requeue-on: this is not a batch job: submit it with sbatch" ]
-    run timeout 20 batchai-launch --local 1 --requeue-on signal -n 1 echo began
-    [ "$status" -eq 125 ]
+    run -125 timeout 20 batchai-launch --local 1 --requeue-on signal -n 1 echo began
     [ "$output" = "batchai-launch: --requeue-on: --local has no queue" ]
 }
 
@@ -479,16 +477,14 @@ attempt_is_up() { [ "$(find . -name "up.$1.*" | wc -l)" = "$2" ]; }
 }
 
 @test "after the last restart the job fails as its last attempt" {
-    run timeout 30 batchai-launch --local 2 --restarts 1 -n 2 sh -c '[ $RANK = 0 ] || exit $((3 + TORCHELASTIC_RESTART_COUNT)); sleep 60'
-    [ "$status" -eq 4 ]
+    run -4 timeout 30 batchai-launch --local 2 --restarts 1 -n 2 sh -c '[ $RANK = 0 ] || exit $((3 + TORCHELASTIC_RESTART_COUNT)); sleep 60'
     [[ $output == *"rank 1 on "*" exited with code 3"*"restart 1 of 1, on 2 nodes: "*"rank 1 on "*" exited with code 4"* ]]
 }
 
 @test "a failure that a new attempt would not cure does not restart the ranks" {
     run -127 timeout 30 batchai-launch --local 2 --restarts 5 -n 2 no-such-command
     [[ $output != *"restart 1"* ]]
-    run timeout 30 batchai-launch --local 2 --restarts 5 --timeout 0.5 -n 2 sleep 60
-    [ "$status" -eq 124 ]
+    run -124 timeout 30 batchai-launch --local 2 --restarts 5 --timeout 0.5 -n 2 sleep 60
     [[ $output != *"restart 1"* ]]
 }
 

@@ -12,21 +12,17 @@ on_terminal() { timeout -k 2 60 "$BATCHAI_SOURCE/tests/cluster/on_terminal.py" b
 teardown() { [ -n "${BATS_TEST_COMPLETED-}" ] || echo "$output"; }
 
 @test "labels have a colour for each rank, and the failure is red" {
-    run on_terminal 2 --label echo hello
-    [ "$status" -eq 0 ]
+    run -0 on_terminal 2 --label echo hello
     [[ $output = *'ESC[36m[0 '*'] ESC[0mhello'* ]]
     [[ $output = *'ESC[32m[1 '*'] ESC[0mhello'* ]]
-    run on_terminal 1 false
-    [ "$status" -eq 1 ]
+    run -1 on_terminal 1 false
     grep -Eq '^ESC\[1;31mbatchai-launch: rank 0 on .* exited with code 1 after [0-9.]+ sESC\[0m$' <<<"$output"
 }
 
 @test "with NO_COLOR, or without a terminal, no escape sequence is written" {
-    NO_COLOR=1 run on_terminal 2 --label echo hello
-    [ "$status" -eq 0 ]
+    NO_COLOR=1 run -0 on_terminal 2 --label echo hello
     [[ $output = *hello* && $output != *ESC* ]]
-    run timeout 60 batchai-launch --local 2 --label echo hello
-    [ "$status" -eq 0 ]
+    run -0 timeout 60 batchai-launch --local 2 --label echo hello
     [[ $output = *hello* && $output != *$'\033'* ]]
 }
 
@@ -42,8 +38,7 @@ teardown() { [ -n "${BATS_TEST_COMPLETED-}" ] || echo "$output"; }
     "mountVolumes": { "azureFileShares": [ {
         "azureFileUrl": "https://account.file.core.windows.net/data", "relativeMountPath": "d" } ] } } }
 END
-    run on_terminal --job "$BATS_TEST_TMPDIR/job.json"
-    [ "$status" -eq 0 ]
+    run -0 on_terminal --job "$BATS_TEST_TMPDIR/job.json"
     [[ $output = *'batchai-launch: preparing: 0 of 2 nodes'*$'\rESC[K'* ]]
     [[ ${output##*preparing: ? of 2 nodes} = $'\rESC[K'* ]]
 }
@@ -73,8 +68,7 @@ assert states() == ["T"] * 4
 launch.send_signal(signal.SIGCONT)
 sys.exit(launch.wait())
 END
-    run timeout 60 /usr/bin/python3 "$BATS_TEST_TMPDIR/session.py" "$BATS_TEST_TMPDIR"
-    [ "$status" -eq 0 ]
+    run -0 timeout 60 /usr/bin/python3 "$BATS_TEST_TMPDIR/session.py" "$BATS_TEST_TMPDIR"
     [ "$(tail -n 2 <<<"$output")" = $'gone on\ngone on' ]
 }
 
@@ -95,10 +89,8 @@ END
     printf '#!/bin/bash\r\necho hello\r\n' >crlf.sh
     printf '#! /opt/none/python -u\n' >none.py
     chmod +x crlf.sh none.py
-    run timeout 60 batchai-launch --local 1 -n 1 ./crlf.sh
-    [ "$status" -eq 126 ]
+    run -126 timeout 60 batchai-launch --local 1 -n 1 ./crlf.sh
     [[ $output = *" could not be started: ./crlf.sh: its first line ends with a carriage return, as on Windows: "*" sed -i 's/\r$//' ./crlf.sh" ]]
-    run timeout 60 batchai-launch --local 1 -n 1 ./none.py
-    [ "$status" -eq 126 ]
+    run -126 timeout 60 batchai-launch --local 1 -n 1 ./none.py
     [[ $output = *" could not be started: ./none.py: its interpreter /opt/none/python is missing on this node" ]]
 }

@@ -20,46 +20,38 @@ fine() { [ "$(grep -c ' is fine$' <<<"$output")" -eq "$1" ]; }
     deadline=120
     for shape in "64 4" "16 16"; do
         read -r agents ranks <<<"$shape"
-        run timeout -k 2 100 batchai-launch --local "$agents" --ranks-per-node "$ranks" "$check" fences 3 0
-        [ "$status" -eq 0 ]
+        run -0 timeout -k 2 100 batchai-launch --local "$agents" --ranks-per-node "$ranks" "$check" fences 3 0
         fine 256
     done
 }
 
 @test "each rank's data of a fence reaches all others, in PMIx and in PMI-1" {
-    run seven_nodes --ranks-per-node 2 "$check" exchange
-    [ "$status" -eq 0 ]
+    run -0 seven_nodes --ranks-per-node 2 "$check" exchange
     fine 14
-    run seven_nodes --ranks-per-node 2 "$pmi1_check" exchange
-    [ "$status" -eq 0 ]
+    run -0 seven_nodes --ranks-per-node 2 "$pmi1_check" exchange
     fine 14
 }
 
 @test "data of a fence that does not fit into one piece reaches all ranks" {
-    run seven_nodes "$check" fences 3 100000
-    [ "$status" -eq 0 ]
+    run -0 seven_nodes "$check" fences 3 100000
     fine 7
 }
 
 @test "nodes without ranks pass on what others give" {
-    run seven_nodes -n 3 "$check" exchange
-    [ "$status" -eq 0 ]
+    run -0 seven_nodes -n 3 "$check" exchange
     fine 3
 }
 
 @test "nodes of Slurm make a tree too" {
-    run salloc --quiet -N4 batchai-launch --radix 2 -n 8 "$check" exchange
-    [ "$status" -eq 0 ]
+    run -0 salloc --quiet -N4 batchai-launch --radix 2 -n 8 "$check" exchange
     fine 8
 }
 
 @test "a rank that leaves before a fence ends the job and is named, at the top and at the end of a branch" {
     for rank in 0 6; do
-        run seven_nodes --ranks-per-node 1 "$check" absent $rank 0
-        [ "$status" -eq 1 ]
+        run -1 seven_nodes --ranks-per-node 1 "$check" absent $rank 0
         [[ $output = *"batchai-launch: rank $rank on "*" ended with code 0 while others wait for it"* ]]
-        run seven_nodes --ranks-per-node 1 "$check" absent $rank 5
-        [ "$status" -eq 5 ]
+        run -5 seven_nodes --ranks-per-node 1 "$check" absent $rank 5
         [[ $output = *"batchai-launch: rank $rank on "*" exited with code 5"* ]]
     done
 }

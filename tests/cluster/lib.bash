@@ -112,6 +112,15 @@ wait_job() {
     job_state "$1"
 }
 
+# all_are_fine RANKS COMMAND...: it succeeds, and so many ranks of as many say that they are fine.
+all_are_fine() {
+    # shellcheck disable=SC2154 # set by run
+    run "${@:2}" && [ "$status" -eq 0 ] && [ "$(grep -c "of $1 is fine\$" <<<"$output")" -eq "$1" ] || {
+        echo "exit code $status: $output" >&2
+        return 1
+    }
+}
+
 # ---- nothing is left ---------------------------------------------------------------------------------
 
 # The state of a node: its mounts, and files in the directories that jobs use. An empty /run/batchai, its self-bind and

@@ -155,11 +155,9 @@ init='/usr/bin/python3 -c "from horovod.common import basics; basics.init(); pri
 @test "a launch in a rank does not take what the launch around it has set for the user's" {
     write_script inner 'exec env --unset=RANK taskset -c 0,1 batchai-launch --local 1 -n "$1" ./variables'
     write_script variables 'echo "${OMPI_MCA_mpi_oversubscribe-} ${I_MPI_WAIT_MODE-} ${OMP_NUM_THREADS-} ${MPIR_CVAR_PMI_VERSION-}"'
-    run timeout -k 2 60 taskset -c 0 batchai-launch --local 1 -n 2 -- sh -c './variables; [ "$RANK" = 1 ] || ./inner 1'
-    [ "$status" -eq 0 ]
+    run -0 timeout -k 2 60 taskset -c 0 batchai-launch --local 1 -n 2 -- sh -c './variables; [ "$RANK" = 1 ] || ./inner 1'
     [ "$(sort <<<"$output")" = $'  2 1\n1 1 1 1\n1 1 1 1' ]
-    run env OMP_NUM_THREADS=5 MPIR_CVAR_PMI_VERSION=x timeout -k 2 60 batchai-launch --local 1 -n 1 -- sh -c './inner 1; OMP_NUM_THREADS=7 ./inner 1'
-    [ "$status" -eq 0 ]
+    run -0 env OMP_NUM_THREADS=5 MPIR_CVAR_PMI_VERSION=x timeout -k 2 60 batchai-launch --local 1 -n 1 -- sh -c './inner 1; OMP_NUM_THREADS=7 ./inner 1'
     [ "$output" = $'  5 x\n  7 x' ]
 }
 

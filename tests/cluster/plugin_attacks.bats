@@ -127,8 +127,7 @@ not_in_ps() {
     ln -s "$(cat there)" "$data/root"
     for source in link root; do
         for mount in "$data/$source:a" "overlay=$data/$source:a"; do
-            run as_alice srun -Q -w n1 --batchai-mount="$mount" cat /run/batchai/mnt/a/file
-            [ "$status" = 1 ]
+            run -1 as_alice srun -Q -w n1 --batchai-mount="$mount" cat /run/batchai/mnt/a/file
             [[ $output != *forged* ]]
             [[ $output == *"batchai: n1: a: the source is not on a mount of this node"* ]]
         done
@@ -162,8 +161,7 @@ not_in_ps() {
     need_root
     mkdir -p bobs && chown bob bobs && chmod 755 bobs
     write_job job.json 1
-    run refused as_alice env XDG_DATA_HOME="$work/bobs" sbatch --batchai-job=job.json --wrap true
-    [ "$status" = 0 ]
+    run -0 refused as_alice env XDG_DATA_HOME="$work/bobs" sbatch --batchai-job=job.json --wrap true
     [[ $output == "batchai: "*"$work/bobs: belongs to bob, and you may not make directories in it: "* ]]
     [ -z "$(ls bobs)" ]
 }
@@ -178,8 +176,7 @@ not_in_ps() {
         run as_bob srun -w n1 sh -c "$command"
         [ "$status" != 0 ] || { echo "$command: $output" && false; }
     done
-    run as_bob srun -w n1 --jobid "$job" --overlap true
-    [ "$status" != 0 ]
+    run ! as_bob srun -w n1 --jobid "$job" --overlap true
     on_node n1 test -e "/run/batchai/jobs/mini-$job/namespace"
     : >done
     [ "$(wait_job "$job")" = COMPLETED ]
@@ -190,8 +187,7 @@ not_in_ps() {
     run as_alice srun -w n1 --batchai-mount="$open/a\$(touch pwned)b:x,$open/it's \"quoted\":y" sh -c "cd $root && ls"
     [ "$output" = $'x\ny' ]
     for option in $'tmpfs:a\n' 'tmpfs:a,,' 'tmpfs:`id`/../b' "tmpfs:a:size=1;id" "tmpfs:$(printf 'x%.0s' {1..5000})"; do
-        run as_alice srun -w n1 --batchai-mount="$option" true
-        [ "$status" != 0 ]
+        run ! as_alice srun -w n1 --batchai-mount="$option" true
         [ "${#lines[@]}" = 1 ]
     done
     [ -z "$(find "$MINISLURM_DIR" -xdev -name pwned)" ]

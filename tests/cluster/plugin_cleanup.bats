@@ -128,8 +128,7 @@ no_slow_ones() { [ -z "$(on_node_named '^/usr/bin/python3 .*namespaces.py slow')
     as_alice srun -w n1 --batchai-mount="$data:a:ro" true
     eventually on_node n1 test -e /run/batchai/ends -a ! -e /run/batchai/jobs/mini-4000000
     for file in "" /lock /ends /jobs; do
-        run on_node n1 setpriv --reuid bob --regid bob --init-groups flock -n "/run/batchai$file" true
-        [ "$status" != 0 ]
+        run ! on_node n1 setpriv --reuid bob --regid bob --init-groups flock -n "/run/batchai$file" true
         [[ $output == *"Permission denied"* ]]
     done
 }
@@ -172,8 +171,7 @@ tearing_down() { [ -n "$(on_node_named "^batchai-helper teardown --job mini-$job
     run on_node n1 sh -c 'find /tmp/batchai-* -name own -o -name data'
     [[ $output == /tmp/batchai-*/data ]]
     # The note stays too, until a user with the right to has removed the directory.
-    run on_node n1 batchai-helper teardown --job "$(last_job)"
-    [ "$status" = 1 ]
+    run -1 on_node n1 batchai-helper teardown --job "$(last_job)"
     [[ $output == "batchai-helper: job $(last_job): /tmp/batchai-"*": is not removed yet: "* ]]
     on_node n1 sh -c 'find /tmp/batchai-* -name data -delete'
     as_alice srun -w n1 --batchai-mount="$data:a:ro" true

@@ -51,8 +51,7 @@ no_loop_device() { ! losetup --list --noheadings -O BACK-FILE | grep -q "$images
     cp "$images/site.sqsh" "$images/open.sqsh"
     chmod 666 "$images/open.sqsh"
     for image in alices open; do
-        run as_alice srun -Q -N 1 -w n1 --batchai-mount="squashfs=$images/$image.sqsh:i" true
-        [ "$status" = 1 ]
+        run -1 as_alice srun -Q -N 1 -w n1 --batchai-mount="squashfs=$images/$image.sqsh:i" true
         [[ $output == *"batchai: n1: mounting $images/$image.sqsh at i: the image must be a file of root that only root can write to: copy it with install -o root -m 644"* ]]
     done
     rm "$images/alices.sqsh" "$images/open.sqsh"
@@ -65,8 +64,7 @@ no_loop_device() { ! losetup --list --noheadings -O BACK-FILE | grep -q "$images
     exec 8>&-
     [ "$status" = 1 ]
     [[ $output == *"kept.sqsh at i: a process has the image open for writing: copy it with install -o root -m 644"* ]]
-    run as_alice srun -Q -N 1 -w n1 --batchai-mount="squashfs=$images/kept.sqsh:i" true
-    [ "$status" = 0 ]
+    run -0 as_alice srun -Q -N 1 -w n1 --batchai-mount="squashfs=$images/kept.sqsh:i" true
     rm "$images/kept.sqsh"
 }
 

@@ -28,8 +28,7 @@ root='$AZ_BATCHAI_JOB_MOUNT_ROOT'
 }
 
 @test "all tasks of a job on a node are in one mount namespace" {
-    run as_alice srun -N 2 --ntasks-per-node=8 --batchai-mount="$data:a:ro" sh -c 'echo "$SLURMD_NODENAME $(readlink /proc/self/ns/mnt)"'
-    [ "$status" = 0 ]
+    run -0 as_alice srun -N 2 --ntasks-per-node=8 --batchai-mount="$data:a:ro" sh -c 'echo "$SLURMD_NODENAME $(readlink /proc/self/ns/mnt)"'
     [ "$(sort -u <<<"$output" | wc -l)" = 2 ]
 }
 
@@ -158,8 +157,7 @@ open(\"file\", \"w\")"'
     diff <(printf '/run/batchai/mnt/.temp %s\n' n1 n2) <(head -n 2 out | sort)
     [[ $(tail -n 1 out) =~ ^/tmp/batchai-$job-[0-9a-f]{16}$ ]]
     for target in .temp .temp/a; do
-        run as_alice srun -Q --batchai-mount="$open:$target" true
-        [ "$status" != 0 ]
+        run ! as_alice srun -Q --batchai-mount="$open:$target" true
         [[ $output = *"target '$target' is the job's temporary directory: choose another name"* ]]
     done
 }
@@ -170,15 +168,12 @@ open(\"file\", \"w\")"'
     sed 's/"relativeMountPath": "myshare"/"relativeMountPath": ".batchai"/' job.json >reserved.json
     for target in .batchai .batchai/home; do
         said="'$target' is the directory of FUSE programs: choose another name"
-        run as_alice srun -Q --batchai-mount="$open:$target" true
-        [ "$status" != 0 ]
+        run ! as_alice srun -Q --batchai-mount="$open:$target" true
         [[ $output = *"target $said"* ]]
-        run forged "$open:$target" # past the checker of the login node
-        [ "$status" != 0 ]
+        run ! forged "$open:$target" # past the checker of the login node
         [[ $output = *"batchai: n1: "*"target $said"* && $output != *ran* ]]
     done
-    BATCHAI_POLICY=$MINISLURM_DIR/batchai.toml run as_alice batchai job check reserved.json
-    [ "$status" != 0 ]
+    BATCHAI_POLICY=$MINISLURM_DIR/batchai.toml run ! as_alice batchai job check reserved.json
     [[ $output = *"relativeMountPath: '.batchai' is the directory of FUSE programs: choose another name"* ]]
 }
 
@@ -199,14 +194,12 @@ forged() {
 }
 
 @test "a mount outside of the allowlist is refused on the node too" {
-    run forged "$secret:x"
-    [ "$status" != 0 ]
+    run ! forged "$secret:x"
     [[ $output == *"batchai: n1: "*"$secret"* && $output != *ran* ]]
 }
 
 @test "a mount target with .. is refused on the node too" {
-    run forged "$open:../x"
-    [ "$status" != 0 ]
+    run ! forged "$open:../x"
     [[ $output == *"batchai: n1: "*..* && $output != *ran* ]]
 }
 
@@ -230,8 +223,7 @@ forged() {
     need_root
     mkdir -p "$open/closed/dir"
     chmod 700 "$open/closed"
-    run as_alice srun --batchai-mount="$open/closed/dir:x" sh -c 'echo ran'
-    [ "$status" != 0 ]
+    run ! as_alice srun --batchai-mount="$open/closed/dir:x" sh -c 'echo ran'
     [[ $output == *"batchai: n1: mount source: "*"Permission denied"* && $output != *ran* ]]
 }
 

@@ -38,30 +38,26 @@ setup() { enter_work; }
 
 @test "a job file with a syntax error is refused before anything is submitted" {
     echo '{ "properties": { "nodeCount": ' >bad.json
-    run refused as_alice sbatch --batchai-job=bad.json --wrap true
-    [ "$status" = 0 ]
+    run -0 refused as_alice sbatch --batchai-job=bad.json --wrap true
     [[ $output == "batchai: bad.json:"* ]]
     [ -z "$(squeue -h)" ]
 }
 
 @test "a job file that is not there is refused before anything is submitted" {
-    run refused as_alice srun --batchai-job=none.json true
-    [ "$status" = 0 ]
+    run -0 refused as_alice srun --batchai-job=none.json true
     [[ $output == *none.json*"No such file"* ]]
 }
 
 @test "a job file without a required key is refused before anything is submitted" {
     write_job job.json 1
     sed -i /stdOutErrPathPrefix/d job.json
-    run refused as_alice sbatch --batchai-job=job.json --wrap true
-    [ "$status" = 0 ]
+    run -0 refused as_alice sbatch --batchai-job=job.json --wrap true
     [[ $output == *stdOutErrPathPrefix* ]]
 }
 
 @test "a nodeCount larger than the cluster is refused before anything is submitted" {
     write_job job.json 3
-    run refused as_alice sbatch -N 2 --batchai-job=job.json --wrap true
-    [ "$status" = 0 ]
+    run -0 refused as_alice sbatch -N 2 --batchai-job=job.json --wrap true
     [[ $output == *nodeCount* ]]
 }
 
@@ -71,8 +67,7 @@ setup() { enter_work; }
     write_script two '#SBATCH -N2' true
     for words in "-N 1 two" "--nodes=1 two" "-N3-4 two" one; do
         # shellcheck disable=SC2086 # words
-        run refused as_alice sbatch --batchai-job=job.json -o out $words
-        [ "$status" = 0 ]
+        run -0 refused as_alice sbatch --batchai-job=job.json -o out $words
         [[ $output == "batchai: "*"job.json: properties.nodeCount is 2, but the submission asks for "*" (-N): submit with -N 2"* ]]
     done
     for words in "-N 2 one" "-N1-2 one" two; do
@@ -85,33 +80,28 @@ setup() { enter_work; }
 @test "a share that the policy does not name is refused before anything is submitted" {
     write_job job.json 1
     sed -i 's/net.myshare/net\/othershare/' job.json
-    run refused as_alice sbatch --batchai-job=job.json --wrap true
-    [ "$status" = 0 ]
+    run -0 refused as_alice sbatch --batchai-job=job.json --wrap true
     [[ $output == *othershare* ]]
 }
 
 @test "a script that the login node sees is not there is refused before anything is submitted" {
     write_job job.json 1 "" '$AZ_BATCHAI_JOB_MOUNT_ROOT/myshare/code/none.py'
-    run refused as_alice sbatch --batchai-job=job.json --wrap true
-    [ "$status" = 0 ]
+    run -0 refused as_alice sbatch --batchai-job=job.json --wrap true
     [[ $output == *none.py* ]]
 }
 
 @test "a mount outside of the allowlist is refused before anything is submitted" {
-    run refused as_alice sbatch --batchai-mount="$secret:x" --wrap true
-    [ "$status" = 0 ]
+    run -0 refused as_alice sbatch --batchai-mount="$secret:x" --wrap true
     [[ $output == "batchai: --batchai-mount: "*"$secret"* ]]
 }
 
 @test "a mount target with .. is refused before anything is submitted" {
-    run refused as_alice sbatch --batchai-mount="$open:a/../../x" --wrap true
-    [ "$status" = 0 ]
+    run -0 refused as_alice sbatch --batchai-mount="$open:a/../../x" --wrap true
     [[ $output == "batchai: --batchai-mount: "*..* ]]
 }
 
 @test "options of more than 64 KiB are refused before anything is submitted" {
-    run refused as_alice sbatch --batchai-prep="$(printf 'x%.0s' {1..70000})" --wrap true
-    [ "$status" = 0 ]
+    run -0 refused as_alice sbatch --batchai-prep="$(printf 'x%.0s' {1..70000})" --wrap true
     [[ $output == *"64 KiB"* ]]
 }
 
@@ -119,8 +109,7 @@ setup() { enter_work; }
     for option in job mount prep output; do
         for command in 'sbatch --wrap true' 'salloc true' 'srun true'; do
             # shellcheck disable=SC2086 # words
-            run refused as_alice ${command/ / --batchai-$option= }
-            [ "$status" = 0 ]
+            run -0 refused as_alice ${command/ / --batchai-$option= }
             [ "$output" = "batchai: --batchai-$option: is empty: give it a value" ]
         done
     done
@@ -130,8 +119,7 @@ setup() { enter_work; }
     long=$(printf 'l%.0s' {1..100})
     for name in 'my job (1)' 'é' $'bad\xff' "$long" '-' '...'; do
         write_job "./$name.json" 1
-        run as_alice srun -Q --batchai-job="./$name.json" sh -c 'cd "$AZ_BATCHAI_STDOUTERR_DIR/../.." && basename "$PWD"'
-        [ "$status" = 0 ]
+        run -0 as_alice srun -Q --batchai-job="./$name.json" sh -c 'cd "$AZ_BATCHAI_STDOUTERR_DIR/../.." && basename "$PWD"'
         [[ $output =~ ^[A-Za-z0-9_.-]{1,64}$ ]]
         case $name in
             my*) [ "$output" = my_job__1_ ] ;;
@@ -154,8 +142,7 @@ setup() { enter_work; }
 
 @test "a submission from a directory that is gone is refused with one line" {
     mkdir gone # sbatch has its own words for that; srun has not
-    run refused bash -c 'cd gone && rmdir ../gone && batchai-check --policy "$MINISLURM_DIR/batchai.toml" --output logs'
-    [ "$status" = 0 ]
+    run -0 refused bash -c 'cd gone && rmdir ../gone && batchai-check --policy "$MINISLURM_DIR/batchai.toml" --output logs'
     [ "$output" = "batchai: --batchai-output: logs: the current directory: No such file or directory" ]
 }
 
@@ -168,8 +155,7 @@ setup() { enter_work; }
 }
 
 @test "srun in a job cannot set the job up with other options" {
-    run as_alice salloc -N 1 --batchai-mount="$open:a" srun --batchai-mount="$data:b:ro" true
-    [ "$status" != 0 ]
+    run ! as_alice salloc -N 1 --batchai-mount="$open:a" srun --batchai-mount="$data:b:ro" true
     [[ $output == *"batchai: --batchai-mount: the job is set up already: give the option to sbatch or salloc"* ]]
 }
 

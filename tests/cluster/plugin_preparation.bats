@@ -12,8 +12,7 @@ setup() { enter_work; }
 failed_with() {
     [ "$(wait_job "$job")" = FAILED ]
     [ "$(job_field "$job" ExitCode)" = 1:0 ]
-    run one_line "$2"
-    [ "$status" = 0 ]
+    run -0 one_line "$2"
     # shellcheck disable=SC2053 # a pattern
     [[ $output == $1 ]]
 }
@@ -351,8 +350,7 @@ TOML
     # One that is not for her, and one that no entry names, at the submission.
     for url in bobs other; do
         secret_job TOKEN "https://site/secrets/$url"
-        run as_alice sbatch -N 2 -o out --batchai-job=job.json job.sh
-        [ "$status" != 0 ]
+        run ! as_alice sbatch -N 2 -o out --batchai-job=job.json job.sh
         [[ $output = *"properties.secrets[0].valueSecretReference: secret 'https://site/secrets/$url' of key vault 'site' is "* ]]
     done
     # And on the node, of a forged snapshot.

@@ -51,8 +51,7 @@ noted_on() { on_node "$1" sh -c '! [ -d /run/batchai/asked ] || ls /run/batchai/
     job=$(cat number)
     run attached -N 1 -w n1 sh -c "$look"
     [ "$output" = data ]
-    run attached -N 1 -w n2 sh -c 'touch started'
-    [ "$status" != 0 ]
+    run ! attached -N 1 -w n2 sh -c 'touch started'
     [[ $output == *"batchai: n2: job $job has --batchai-* options"* ]]
     [ ! -e started ]
     touch over

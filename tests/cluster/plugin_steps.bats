@@ -116,8 +116,7 @@ prepared_once() {
     submit_alice -N 1 -w n1 -o out --batchai-mount="$data:a:ro" job.sh
     eventually test -e started
     on_node n1 sed -i 's/result=ready/result=running/' "/run/batchai/jobs/mini-$job/state"
-    run as_alice srun -Q --jobid "$job" --overlap touch ran
-    [ "$status" != 0 ]
+    run ! as_alice srun -Q --jobid "$job" --overlap touch ran
     [[ $output == *"batchai: n1: the set-up of the job was interrupted on this node"* ]]
     [ ! -e ran ]
     touch go

@@ -57,8 +57,7 @@ teardown() {
 says() {
     local command
     for command in "batchai admin check" "as_alice batchai admin check" "on_node n1 batchai admin doctor"; do
-        run $command
-        [ "$status" = 1 ]
+        run -1 $command
         grep -F "error    $(printf %-10s "$1") $2" <<<"$output" || {
             echo "$command: no '$2' in $output"
             return 1
@@ -68,8 +67,7 @@ says() {
 
 # fails_with MESSAGE SRUN_OPTION...: the job's command does not run, and the plugin says that one line.
 fails_with() {
-    run as_alice srun -Q "${@:2}" touch ran
-    [ "$status" != 0 ]
+    run ! as_alice srun -Q "${@:2}" touch ran
     [ ! -e ran ]
     [ "$(grep -v '^srun: error: n1: task 0: Exited with exit code 1$' <<<"$output")" = "batchai: n1: $1" ] || {
         echo "$output"

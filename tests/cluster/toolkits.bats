@@ -188,8 +188,7 @@ mpi4py() {
 @test "an output directory that is on none of the job's mounts is not made, and refuses the job" {
     rm -rf "$share/out" && mkdir -p "$share/out" "$MINISLURM_DIR/elsewhere" && chmod 777 "$share/out" "$MINISLURM_DIR/elsewhere"
     sed 's|"pathPrefix": "[^"]*"|"pathPrefix": "'"$MINISLURM_DIR"'/elsewhere"|' "$share/job.json" >"$share/other.json"
-    run as_alice sbatch -N2 --batchai-job="$share/other.json" "$share/script"
-    [ "$status" -ne 0 ]
+    run ! as_alice sbatch -N2 --batchai-job="$share/other.json" "$share/script"
     [[ $output = *"other.json:"*"properties.outputDirectories[0].pathPrefix: '$MINISLURM_DIR/elsewhere' is on no volume"* ]]
     [ -z "$(ls "$MINISLURM_DIR/elsewhere")" ]
 }

@@ -146,27 +146,23 @@ launch() { as_user alice batchai-launch --local 1 -n 1 "$@"; }
 
 @test "output goes through no link of another user, and into no file of another user" {
     as_user bob ln -s "$home" out
-    run launch --output-dir out echo text
-    [ "$status" -ne 0 ]
+    run ! launch --output-dir out echo text
     [[ $output == *"$project/out: is not followed: it is a symbolic link of bob"* ]]
     [ ! -e "$home/rank.0" ]
     as_user bob rm out
     as_user bob mkdir -m 777 out
     as_user bob mkdir -m 777 out/rank.0
     as_user bob ln -s "$home/diary" out/rank.0/stdout
-    run launch --output-dir out echo text
-    [ "$status" -ne 0 ]
+    run ! launch --output-dir out echo text
     assert_unread_and_unchanged
     as_user bob rm out/rank.0/stdout
     as_user bob mkfifo -m 666 out/rank.0/stdout
-    run launch --output-dir out echo text
-    [ "$status" -ne 0 ]
+    run ! launch --output-dir out echo text
     [[ $output == *"out/rank.0/stdout: not a regular file"* ]]
     rm -r out
     mkdir -m 777 out out/rank.0
     as_user bob bash -c 'echo theirs >out/rank.0/stdout; chmod 666 out/rank.0/stdout'
-    run launch --output-dir out echo text
-    [ "$status" -ne 0 ]
+    run ! launch --output-dir out echo text
     [[ $output == *"out/rank.0/stdout: is not written to: it belongs to bob. Name another place, or ask bob to remove it"* ]]
     [ "$(cat out/rank.0/stdout)" = theirs ]
     rm -r out

@@ -79,8 +79,7 @@ job() {
     job job.json true true
     sed -i 's,net/myshare,net/far,' job.json
     export BATCHAI_POLICY=$PWD/policy.toml
-    run as_alice batchai job create -n far -f job.json --without-plugin
-    [ "$status" = 2 ]
+    run -2 as_alice batchai job create -n far -f job.json --without-plugin
     [[ ${lines[-1]} == "batchai: "*"far"*": without the plugin only volumes of type bind work" ]]
     submit_alice -N 2 -o slurm.out --wrap "batchai-launch --without-plugin --job job.json"
     wait_job "$job" FAILED
@@ -128,8 +127,7 @@ job() {
 }
 
 @test "the option is refused without a job file, and where the job has asked for the plugin" {
-    run batchai-launch --without-plugin true
-    [ "$status" != 0 ]
+    run ! batchai-launch --without-plugin true
     [[ ${lines[0]} == "batchai-launch: --without-plugin is for job files: give --job FILE, or leave it out"* ]]
     job job.json true true
     submit_alice -N 2 -o slurm.out --wrap "SLURM_SPANK_BATCHAI_JOB=job.json batchai-launch --without-plugin --job job.json"

@@ -39,14 +39,12 @@ setup() {
 }
 
 @test "every operation is right for every type and count in a process without a launcher" {
-    run timeout -k 2 60 "$check" matrix
-    [ "$status" -eq 0 ]
+    run -0 timeout -k 2 60 "$check" matrix
     fine 1
 }
 
 @test "other PMIx launchers start the same program" {
-    run srun -Q -N2 -n3 --mpi=pmix "$check" again
-    [ "$status" -eq 0 ]
+    run -0 srun -Q -N2 -n3 --mpi=pmix "$check" again
     fine 3
 }
 
@@ -72,8 +70,7 @@ setup() {
 @test "init fails on all ranks when it fails on one, and all say why" {
     for layout in "local_launch 1 3" "slurm_launch 4 7"; do
         # shellcheck disable=SC2086 # words
-        run $layout sh -c '[ $RANK != 1 ] || export BATCHAI_COLL_TIMEOUT=soon; "$0" places || :' "$check"
-        [ "$status" -eq 0 ]
+        run -0 $layout sh -c '[ $RANK != 1 ] || export BATCHAI_COLL_TIMEOUT=soon; "$0" places || :' "$check"
         [ "$(grep -c "init: .*BATCHAI_COLL_TIMEOUT: 'soon' is not a number of seconds" <<<"$output")" -eq "${layout##* }" ]
         fine 0
     done
@@ -122,8 +119,7 @@ setup() {
     for ((i = 0; i < rounds; ++i)); do
         for layout in "local_launch 1 3" "local_launch 2 4" "slurm_launch 4 7"; do
             # shellcheck disable=SC2086 # words
-            run $layout sh -c '[ $RANK != 1 ] || exec 2>/dev/null; "$0" killed 1 || [ $RANK = 1 ]' "$check"
-            [ "$status" -eq 0 ]
+            run -0 $layout sh -c '[ $RANK != 1 ] || exec 2>/dev/null; "$0" killed 1 || [ $RANK = 1 ]' "$check"
             others=$((${layout##* } - 1))
             [ "$(grep -cE ': (rank 1 .* has ended|lost the connection to rank 1: .*); waiting: ' <<<"$output")" -eq $others ]
             fine $others
@@ -135,8 +131,7 @@ setup() {
     for ((i = 0; i < rounds; ++i)); do
         for layout in "local_launch 1 3" "local_launch 2 4" "slurm_launch 4 7"; do
             # shellcheck disable=SC2086 # words
-            run $layout "$check" left 2
-            [ "$status" -eq 0 ]
+            run -0 $layout "$check" left 2
             others=$((${layout##* } - 1))
             [ "$(grep -cE ': (rank 2 .* has ended|lost the connection to rank 2: .*); waiting: ' <<<"$output")" -eq $others ]
             fine $others

@@ -41,8 +41,7 @@ setup() {
 @test "a rank whose process is not dumpable is named, with what to do" {
     local user=(setpriv --reuid=65534 --regid=65534 --clear-groups env HOME=/nonexistent)
     cd / || return
-    run timeout -k 2 "$deadline" "${user[@]}" batchai-launch --local 1 -n 3 -- "$check" hidden
-    [ "$status" -eq 0 ]
+    run -0 timeout -k 2 "$deadline" "${user[@]}" batchai-launch --local 1 -n 3 -- "$check" hidden
     fine 3
 }
 
@@ -58,8 +57,7 @@ setup() {
 @test "all others are told when a rank is killed" {
     for layout in "local_launch 1 3" "slurm_launch 2 4"; do
         # shellcheck disable=SC2086 # words
-        run $layout sh -c '[ $RANK != 1 ] || exec 2>/dev/null; "$0" killed || [ $RANK = 1 ]' "$check"
-        [ "$status" -eq 0 ]
+        run -0 $layout sh -c '[ $RANK != 1 ] || exec 2>/dev/null; "$0" killed || [ $RANK = 1 ]' "$check"
         fine $((${layout##* } - 1))
     done
 }

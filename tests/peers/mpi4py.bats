@@ -24,8 +24,7 @@ passed() { grep -c '^ *OK (skipped=' <<<"$output"; }
 failed() { grep -oE 'test\w+ \(test_[^)]*\) \.\.\. (ERROR|FAIL)$' <<<"$output" | sort -u || true; }
 
 @test "mpi4py's tests pass with four ranks on one node" {
-    run timeout 1200 salloc --quiet -N1 batchai-launch -n 4 -- "${tests[@]}"
-    [ "$status" -eq 0 ]
+    run -0 timeout 1200 salloc --quiet -N1 batchai-launch -n 4 -- "${tests[@]}"
     [ "$(passed)" -eq 4 ]
 }
 

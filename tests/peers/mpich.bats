@@ -24,47 +24,33 @@ two_nodes() {
 }
 slurm_launch() { two_nodes -n 4 -- "$@"; }
 
-all_fine() { [ "$(grep -c 'of 4 is fine$' <<<"$output")" -eq 4 ]; }
-
 @test "an unmodified MPICH program starts on one machine" {
-    run timeout -k 2 60 batchai-launch --local 1 -n 4 -- "$check" 4 4
-    [ "$status" -eq 0 ]
-    all_fine
+    all_are_fine 4 timeout -k 2 60 batchai-launch --local 1 -n 4 -- "$check" 4 4
 }
 
 @test "an unmodified MPICH program starts on one machine that plays two nodes" {
-    run local_launch "$check" 4 2
-    [ "$status" -eq 0 ]
-    all_fine
+    all_are_fine 4 local_launch "$check" 4 2
 }
 
 @test "an unmodified MPICH program starts on one node of Slurm" {
-    run salloc --quiet -N1 batchai-launch -n 4 -- "$check" 4 4
-    [ "$status" -eq 0 ]
-    all_fine
+    all_are_fine 4 salloc --quiet -N1 batchai-launch -n 4 -- "$check" 4 4
 }
 
 @test "an unmodified MPICH program starts on two nodes of Slurm" {
-    run slurm_launch "$check" 4 2
-    [ "$status" -eq 0 ]
-    all_fine
+    all_are_fine 4 slurm_launch "$check" 4 2
 }
 
 @test "an unmodified MPICH program starts with different numbers of ranks on its nodes" {
-    run two_nodes -n 3 -- sh -c "exec $check 3 \$LOCAL_WORLD_SIZE"
-    [ "$status" -eq 0 ]
-    [ "$(grep -c 'of 3 is fine$' <<<"$output")" -eq 3 ]
+    all_are_fine 3 two_nodes -n 3 -- sh -c "exec $check 3 \$LOCAL_WORLD_SIZE"
 }
 
 @test "a script of one rank may start MPICH programs one after the other" {
-    run timeout -k 2 60 batchai-launch --local 1 -n 1 -- sh -c "$check 1 1 && $check 1 1"
-    [ "$status" -eq 0 ]
+    run -0 timeout -k 2 60 batchai-launch --local 1 -n 1 -- sh -c "$check 1 1 && $check 1 1"
     [ "$(grep -c 'rank 0 of 1 is fine$' <<<"$output")" -eq 2 ]
 }
 
 @test "MPI_Abort in MPICH ends the job with its code and says so" {
-    run slurm_launch "$check" 4 2 abort 3 7
-    [ "$status" -eq 7 ]
+    run -7 slurm_launch "$check" 4 2 abort 3 7
     [[ $output = *"batchai-launch: rank 3 on n2 aborted the job with code 7"* ]]
     [[ $output = *"application called MPI_Abort(MPI_COMM_WORLD, 7)"* ]]
 }
@@ -91,10 +77,8 @@ all_fine() { [ "$(grep -c 'of 4 is fine$' <<<"$output")" -eq 4 ]; }
 @test "an MPICH program started by mpiexec inside our job does not find our leftovers" {
     export check
     # shellcheck disable=SC2016 # expanded by the rank, and by what mpiexec starts
-    run timeout -k 2 60 batchai-launch --local 1 -n 2 -- sh -c '[ "$RANK" = 1 ] ||
+    all_are_fine 4 timeout -k 2 60 batchai-launch --local 1 -n 2 -- sh -c '[ "$RANK" = 1 ] ||
         mpiexec.mpich -n 4 sh -c "OMPI_COMM_WORLD_RANK=\$PMI_RANK exec $check 4 4"'
-    [ "$status" -eq 0 ]
-    all_fine
 }
 
 @test "a program that a single rank starts where it cannot reach our server is not kept from starting without it" {

@@ -101,8 +101,7 @@ second='"$0" hold "$1" & until [ -e "$1.$PMIX_RANK" ]; do sleep 0.1; done; [ $PM
     [ "$status" -eq 0 ]
     [ "$(grep -c '^rank 0 of 1 is fine$' <<<"$output")" -eq 4 ]
     [ "$(grep -c '^collectives: srun started 4 processes, and each of them is a job of its own' <<<"$output")" -eq 1 ]
-    run srun -Q -N2 -n4 --mpi=pmix "$python" "$check"
-    [ "$status" -eq 0 ]
+    run -0 srun -Q -N2 -n4 --mpi=pmix "$python" "$check"
     fine 4
     run srun -Q -N1 -n1 --mpi=none "$python" "$check"
     [ "$output" = "rank 0 of 1 is fine" ]
@@ -111,8 +110,7 @@ second='"$0" hold "$1" & until [ -e "$1.$PMIX_RANK" ]; do sleep 0.1; done; [ $PM
 @test "programs of a rank in turn, and variables that a script sets, are no second launcher" {
     for layout in "local_launch 1 2" "slurm_launch 2 2"; do
         # shellcheck disable=SC2086 # words
-        run $layout sh -c '"$0" && RANK=0 "$0" && WORLD_SIZE=1 RANK=0 "$0" && SLURM_NTASKS=16 exec "$0"' "$check"
-        [ "$status" -eq 0 ]
+        run -0 $layout sh -c '"$0" && RANK=0 "$0" && WORLD_SIZE=1 RANK=0 "$0" && SLURM_NTASKS=16 exec "$0"' "$check"
         fine 8
     done
 }

@@ -17,38 +17,26 @@ setup() {
 local_launch() { timeout -k 2 60 batchai-launch --local 2 -n 4 -- "$@"; }
 slurm_launch() { salloc --quiet -N2 batchai-launch -n 4 -- "$@"; }
 
-all_fine() { [ "$(grep -c 'of 4 is fine$' <<<"$output")" -eq 4 ]; }
-
 @test "an unmodified Open MPI program starts on one machine that plays two nodes" {
-    run local_launch "$check" 4 2
-    [ "$status" -eq 0 ]
-    all_fine
+    all_are_fine 4 local_launch "$check" 4 2
 }
 
 @test "an unmodified Open MPI program starts on two nodes of Slurm" {
-    run slurm_launch "$check" 4 2
-    [ "$status" -eq 0 ]
-    all_fine
+    all_are_fine 4 slurm_launch "$check" 4 2
 }
 
 @test "an unmodified Open MPI program starts with different numbers of ranks on its nodes" {
-    run salloc --quiet -N2 batchai-launch -n 3 -- sh -c "exec $check 3 \$LOCAL_WORLD_SIZE"
-    [ "$status" -eq 0 ]
-    [ "$(grep -c 'of 3 is fine$' <<<"$output")" -eq 3 ]
+    all_are_fine 3 salloc --quiet -N2 batchai-launch -n 3 -- sh -c "exec $check 3 \$LOCAL_WORLD_SIZE"
 }
 
 @test "MPI_Publish_name is seen on the other node" {
-    run slurm_launch "$check" 4 2 publish
-    [ "$status" -eq 0 ]
-    all_fine
+    all_are_fine 4 slurm_launch "$check" 4 2 publish
 }
 
 @test "MPI_Abort ends the job with its code" {
-    run slurm_launch "$check" 4 2 abort 3 7
-    [ "$status" -eq 7 ]
+    run -7 slurm_launch "$check" 4 2 abort 3 7
     [[ $output = *"batchai-launch: rank 3 on n2 aborted the job with code 7"* ]]
-    run slurm_launch "$check" 4 2 abort 3 0 # as with mpirun
-    [ "$status" -eq 0 ]
+    run -0 slurm_launch "$check" 4 2 abort 3 0 # as with mpirun
     [[ $output = *"batchai-launch: rank 3 on n2 aborted the job with code 0"* ]]
 }
 
@@ -57,15 +45,13 @@ all_fine() { [ "$(grep -c 'of 4 is fine$' <<<"$output")" -eq 4 ]; }
     for layout in "timeout -k 2 60 batchai-launch --local 1 -n 1" "timeout -k 2 60 batchai-launch --local 2 -n 4" \
         "salloc --quiet -N2 batchai-launch -n 4"; do
         # shellcheck disable=SC2086 # words
-        run $layout -- "$spawn"
-        [ "$status" -eq 125 ]
+        run -125 $layout -- "$spawn"
         [[ $output = *"batchai-launch: rank 0 on "*" asked for new processes (MPI_Comm_spawn), which "* ]]
     done
 }
 
 @test "two live programs of one rank do not become a job each" {
-    run local_launch "$check" 4 2 helper "$check 4 2"
-    [ "$status" -eq 125 ]
+    run -125 local_launch "$check" 4 2 helper "$check 4 2"
     # A program may write a line about its own end first.
     [[ $output = *"batchai-launch: rank "*" on "*" has several processes ("*", "*"): a rank is one process at a time. "* ]]
     [[ $output != *"is fine"* ]]
@@ -73,27 +59,21 @@ all_fine() { [ "$(grep -c 'of 4 is fine$' <<<"$output")" -eq 4 ]; }
 
 # Helpers hold the connection to the PMIx server that their program has opened.
 @test "a program's helpers, and the next programs of its rank, are not taken for a second one" {
-    run local_launch sh -c '"$0" 4 2 helper "sleep 3 >/dev/null 2>&1 &" && "$0" 4 2 after "$0 4 2" && exec "$0" 4 2 helper true' "$check"
-    [ "$status" -eq 0 ]
+    run -0 local_launch sh -c '"$0" 4 2 helper "sleep 3 >/dev/null 2>&1 &" && "$0" 4 2 after "$0 4 2" && exec "$0" 4 2 helper true' "$check"
     [ "$(grep -c 'of 4 is fine$' <<<"$output")" -eq 16 ]
 }
 
 @test "the only rank of a job may run programs side by side" {
-    run timeout -k 2 60 batchai-launch --local 1 -n 1 "$check" 1 1 helper "$check 1 1"
-    [ "$status" -eq 0 ]
+    run -0 timeout -k 2 60 batchai-launch --local 1 -n 1 "$check" 1 1 helper "$check 1 1"
     [ "$output" = $'rank 0 of 1 is fine\nrank 0 of 1 is fine' ]
 }
 
 @test "an unmodified mpi4py script starts on one machine that plays two nodes" {
-    run local_launch /usr/bin/python3 "$BATCHAI_SOURCE/tests/peers/mpi4py_check.py"
-    [ "$status" -eq 0 ]
-    all_fine
+    all_are_fine 4 local_launch /usr/bin/python3 "$BATCHAI_SOURCE/tests/peers/mpi4py_check.py"
 }
 
 @test "an unmodified mpi4py script starts on two nodes of Slurm" {
-    run slurm_launch /usr/bin/python3 "$BATCHAI_SOURCE/tests/peers/mpi4py_check.py"
-    [ "$status" -eq 0 ]
-    all_fine
+    all_are_fine 4 slurm_launch /usr/bin/python3 "$BATCHAI_SOURCE/tests/peers/mpi4py_check.py"
 }
 
 @test "an Open MPI program started by mpirun inside our job does not find our leftovers" {
@@ -115,11 +95,9 @@ on_cpus() {
 
 @test "ranks that outnumber the cores do not keep a core while they wait" {
     spin=$BATCHAI_BUILD/tests/peers/spin_check
-    run on_cpus 2 mpirun.openmpi --allow-run-as-root --oversubscribe -n 4 "$spin" 500
-    [ "$status" -eq 0 ]
+    run -0 on_cpus 2 mpirun.openmpi --allow-run-as-root --oversubscribe -n 4 "$spin" 500
     theirs=$(nanoseconds "$output")
-    run on_cpus 2 batchai-launch --local 1 -n 4 "$spin" 500
-    [ "$status" -eq 0 ]
+    run -0 on_cpus 2 batchai-launch --local 1 -n 4 "$spin" 500
     [[ $output = "yield 1, "* ]]
     # A rank that keeps its core makes it 700 times.
     (($(nanoseconds "$output") < 30 * theirs))

@@ -7,81 +7,59 @@ load ../cluster/lib
 setup() { check=$BATCHAI_BUILD/tests/peers/pmix_check; }
 
 launch() { salloc --quiet -N2 batchai-launch -n 4 -- "$check" "$@"; }
-all_fine() { [ "$(grep -c 'of 4 is fine$' <<<"$output")" -eq 4 ]; }
 
 @test "all ranks get a value that one rank puts after a fence" {
-    run launch exchange
-    [ "$status" -eq 0 ]
-    all_fine
+    all_are_fine 4 launch exchange
 }
 
 @test "a value that no fence has carried is fetched from the rank that has it" {
-    run launch direct
-    [ "$status" -eq 0 ]
-    all_fine
+    all_are_fine 4 launch direct
 }
 
 @test "all ranks find a value that one rank publishes until it is unpublished" {
-    run launch publish
-    [ "$status" -eq 0 ]
-    all_fine
+    all_are_fine 4 launch publish
 }
 
 @test "a rank may wait for what another will publish" {
-    run launch wait
-    [ "$status" -eq 0 ]
-    all_fine
+    all_are_fine 4 launch wait
 }
 
 @test "ranks make groups, each with a number of its own, and connect" {
-    run launch group
-    [ "$status" -eq 0 ]
-    all_fine
+    all_are_fine 4 launch group
     [ "$(grep -c '^group ends is number' <<<"$output")" -eq 2 ]
     [ "$(grep '^group .* is number' <<<"$output" | sort -u | wc -l)" -eq 2 ]
     [ "$(grep -o ' number .*' <<<"$output" | sort -u | wc -l)" -eq 2 ]
 }
 
 @test "ranks of one node make and end groups, and the agent lives" {
-    run timeout 60 batchai-launch --local 1 -n 4 -- "$check" group
-    [ "$status" -eq 0 ]
-    all_fine
+    all_are_fine 4 timeout 60 batchai-launch --local 1 -n 4 -- "$check" group
 }
 
 @test "an event reaches the ranks that it is for, on all nodes" {
-    run launch event
-    [ "$status" -eq 0 ]
-    all_fine
+    all_are_fine 4 launch event
 }
 
 @test "a rank's log text is printed as the rank's output" {
-    run --separate-stderr salloc --quiet -N2 batchai-launch -n 4 --label -- "$check" log 3
-    [ "$status" -eq 0 ]
-    all_fine
+    all_are_fine 4 --separate-stderr salloc --quiet -N2 batchai-launch -n 4 --label -- "$check" log 3
     [[ $output = *"[3 n2] logged out"* && $stderr = *"[3 n2] logged err"* ]]
 }
 
 @test "a rank may query facts that are not keys of the job" {
-    run launch query
-    [ "$status" -eq 0 ]
-    all_fine
+    all_are_fine 4 launch query
 }
 
 @test "a rank may have another one signalled" {
-    run launch signal 3 10
-    [ "$status" -eq 138 ]
+    run -138 launch signal 3 10
     [[ $output = *"batchai-launch: rank 3 on n2 was killed by signal 10 (SIGUSR1)"* ]]
 }
 
 @test "a rank that dies before a fence ends the job and is named" {
-    run launch absent 1 5
-    [ "$status" -eq 5 ]
+    run -5 launch absent 1 5
     [[ $output = *"batchai-launch: rank 1 on n1 exited with code 5"* ]]
 }
 
 @test "a rank that leaves quietly before a fence ends the job and is named" {
-    run launch absent 3 0
-    [ "$status" -ne 0 ]
+    run ! launch absent 3 0
     [[ $output = *"batchai-launch: rank 3 on n2"*"code 0"* ]]
 }
 
@@ -102,8 +80,7 @@ all_fine() { [ "$(grep -c 'of 4 is fine$' <<<"$output")" -eq 4 ]; }
 }
 
 @test "a rank is not called failed because its agent was too busy to hear it leave PMIx" {
-    run launch unheard 3
-    [ "$status" -eq 0 ]
+    run -0 launch unheard 3
     [ "$(grep -c 'of 4 is fine$' <<<"$output")" -eq 3 ]
 }
 
@@ -112,36 +89,29 @@ left() { timeout 60 batchai-launch --local "$1" --ranks-per-node "$2" --radix 2 
 @test "a fence does not hang because a rank has left PMIx and ended" {
     local what
     for what in fence list; do
-        run left 2 1 0 $what 500
-        [ "$status" -eq 0 ]
+        run -0 left 2 1 0 $what 500
         [ "$(grep -c "^$what: success$" <<<"$output")" -eq 1 ]
-        run left 2 3 4 $what 500 # its node has others
-        [ "$status" -eq 0 ]
+        run -0 left 2 3 4 $what 500 # its node has others
         [ "$(grep -c "^$what: success$" <<<"$output")" -eq 5 ]
-        run left 5 1 0 $what 500 # its agent has others below in the tree
-        [ "$status" -eq 0 ]
+        run -0 left 5 1 0 $what 500 # its agent has others below in the tree
         [ "$(grep -c "^$what: success$" <<<"$output")" -eq 4 ]
-        run left 2 2 0 $what 0 # they may be in the fence when it leaves
-        [ "$status" -eq 0 ]
+        run -0 left 2 2 0 $what 0 # they may be in the fence when it leaves
         [ "$(grep -c "^$what: success$" <<<"$output")" -eq 3 ]
     done
 }
 
 # The library completes it, as under srun.
 @test "a fence of one node does not hang because a rank has left PMIx and ended" {
-    run left 1 4 2 fence 500
-    [ "$status" -eq 0 ]
+    run -0 left 1 4 2 fence 500
     [ "$(grep -cE '^fence: (partial )?success$' <<<"$output")" -eq 3 ]
-    run left 1 4 0 list 0
-    [ "$status" -eq 0 ]
+    run -0 left 1 4 0 list 0
     [ "$(grep -cE '^list: (partial )?success$' <<<"$output")" -eq 3 ]
 }
 
 @test "a connection does not hang because a rank has left PMIx and ended" {
     local shape
     for shape in "4 1" "2 2" "1 4"; do
-        run left $shape 3 connect 500
-        [ "$status" -eq 0 ]
+        run -0 left $shape 3 connect 500
         [ "$(grep -cE '^connect: (partial )?success$' <<<"$output")" -eq 3 ]
     done
 }
@@ -150,8 +120,7 @@ left() { timeout 60 batchai-launch --local "$1" --ranks-per-node "$2" --radix 2 
     local shape after
     for shape in "1 3" "2 2" "4 1"; do
         for after in 500 1500; do
-            run left $shape 0 group $after
-            [ "$status" -eq 1 ]
+            run -1 left $shape 0 group $after
             [[ $output = *"rank 0 on "*" ended with code 0 while others wait for it"* ]]
         done
     done
@@ -173,8 +142,7 @@ left() { timeout 60 batchai-launch --local "$1" --ranks-per-node "$2" --radix 2 
 @test "a request for a group that the PMIx library cannot serve does not end the agent" {
     local shape
     for shape in "1 2" "2 1" "2 2"; do
-        run timeout 60 batchai-launch --local "${shape% *}" --ranks-per-node "${shape#* }" -- "$check" odd
-        [ "$status" -eq 0 ]
+        run -0 timeout 60 batchai-launch --local "${shape% *}" --ranks-per-node "${shape#* }" -- "$check" odd
         grep -q '^limit: not supported$' <<<"$output"
         grep -q '^wildcard: not supported$' <<<"$output"
         [ "$(grep -c '^group all is number' <<<"$output")" -eq $((${shape% *} * ${shape#* })) ]
@@ -195,26 +163,22 @@ left() { timeout 60 batchai-launch --local "$1" --ranks-per-node "$2" --radix 2 
 @test "PMIx_Abort ends the job with its code and message" {
     local rounds=$(often 200 5)
     for ((i = 0; i < rounds; i++)); do
-        run launch abort 2 4
-        [ "$status" -eq 4 ]
+        run -4 launch abort 2 4
         [[ $output = *"batchai-launch: rank 2 on n2 aborted the job with code 4: on purpose"* ]]
     done
 }
 
 @test "a choice of PMIx components that is left in the environment does not keep ranks from their server, and is named" {
     for setting in PMIX_MCA_psec=munge PMIX_MCA_gds=ds21; do
-        run env "$setting" timeout -k 2 60 batchai-launch --local 1 -n 4 "$check" exchange
-        [ "$status" -eq 0 ]
+        run -0 env "$setting" timeout -k 2 60 batchai-launch --local 1 -n 4 "$check" exchange
         [ "${lines[0]}" = "batchai-launch: $setting in the environment has no effect: the PMIx servers of the agents choose this" ]
-        all_fine
+        [ "$(grep -c 'of 4 is fine$' <<<"$output")" -eq 4 ]
     done
-    PMIX_MCA_psec=native run timeout -k 2 60 batchai-launch --local 1 -n 4 "$check" exchange
-    [ "$status" -eq 0 ]
+    PMIX_MCA_psec=native run -0 timeout -k 2 60 batchai-launch --local 1 -n 4 "$check" exchange
     [ "${#lines[@]}" = 4 ]
 }
 
 @test "a setting of PMIx with which its server cannot start is named" {
-    PMIX_MCA_ptl_base_if_include=no-such run timeout -k 2 60 batchai-launch --local 1 -n 2 "$check" exchange
-    [ "$status" -eq 125 ]
+    PMIX_MCA_ptl_base_if_include=no-such run -125 timeout -k 2 60 batchai-launch --local 1 -n 2 "$check" exchange
     [[ $output = *"batchai-launch: "*": starting the PMIx server: "*"unset PMIX_MCA_ptl_base_if_include"* ]]
 }

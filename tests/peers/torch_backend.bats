@@ -13,11 +13,6 @@ setup() {
     check=$BATCHAI_SOURCE/tests/peers/torch_backend_check.py
 }
 
-all_fine() {
-    [ "$status" -eq 0 ] || { echo "$output" >&2 && return 1; }
-    [ "$(grep -c "of $1 is fine\$" <<<"$output")" -eq "$1" ]
-}
-
 need_debian() {
     /usr/bin/python3 -c 'import torch.distributed' 2>/dev/null || skip "python3-torch is not installed"
     tell_torch_of_libuv /usr/bin/python3
@@ -26,22 +21,19 @@ need_newest() { peer_python torch; }
 
 @test "a torch.distributed script needs no other change than the backend's name" {
     need_newest
-    run timeout -k 2 120 batchai-launch --local 2 -n 4 -- "$python" "$check"
-    all_fine 4
+    all_are_fine 4 timeout -k 2 120 batchai-launch --local 2 -n 4 -- "$python" "$check"
 }
 
 @test "DDP over Gloo gets the library's allreduces by a hook, also in torch 1.13" {
     need_debian
-    run timeout -k 2 120 batchai-launch --local 1 -n 2 -- /usr/bin/python3 "$check" hook
-    all_fine 2
+    all_are_fine 2 timeout -k 2 120 batchai-launch --local 1 -n 2 -- /usr/bin/python3 "$check" hook
 }
 
 @test "a torch in which the backend would hang is refused" {
     need_debian
     version=$(/usr/bin/python3 -c 'import torch; print(torch.__version__)')
     [[ $version = 1.* ]] || skip "torch $version has all that the backend needs"
-    run timeout -k 2 120 batchai-launch --local 1 -n 2 -- /usr/bin/python3 "$check"
-    [ "$status" -ne 0 ]
+    run ! timeout -k 2 120 batchai-launch --local 1 -n 2 -- /usr/bin/python3 "$check"
     [[ $output = *"the backend needs torch 2.0 or later"* ]]
 }
 

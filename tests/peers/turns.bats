@@ -29,8 +29,7 @@ layouts() {
 
 @test "a program of a rank is not given the addresses of the one before it" {
     while read -r -a layout; do
-        run "${layout[@]}" sh -c '"$0" again && "$0" places && exec "$0" again' "$check"
-        [ "$status" -eq 0 ]
+        run -0 "${layout[@]}" sh -c '"$0" again && "$0" places && exec "$0" again' "$check"
         [ "$(grep -c ' is fine$' <<<"$output")" -eq $((3 * layout[2])) ]
     done < <(layouts)
 }
@@ -38,16 +37,14 @@ layouts() {
 @test "a rank that is late to end its program does not break the next one of the others" {
     while read -r -a layout; do
         rm -f "$BATS_TEST_TMPDIR/next"
-        run "${layout[@]}" sh -c "$late" "$check" "$BATS_TEST_TMPDIR/next"
-        [ "$status" -eq 0 ]
+        run -0 "${layout[@]}" sh -c "$late" "$check" "$BATS_TEST_TMPDIR/next"
         [ "$(grep -c ' is fine$' <<<"$output")" -eq $((2 * layout[2])) ]
     done < <(layouts)
 }
 
 @test "a library that is loaded again is not given its own addresses of before" {
     while read -r -a layout; do
-        run "${layout[@]}" "$BATCHAI_BUILD/tests/peers/reload_check" "$BATCHAI_BUILD/lib/libbatchai_collectives.so"
-        [ "$status" -eq 0 ]
+        run -0 "${layout[@]}" "$BATCHAI_BUILD/tests/peers/reload_check" "$BATCHAI_BUILD/lib/libbatchai_collectives.so"
         [ "$(grep -c ' is fine$' <<<"$output")" -eq "${layout[2]}" ]
     done < <(layouts)
 }
@@ -58,8 +55,7 @@ layouts() {
     [ -x "$both" ] || skip "Open MPI's compiler is not installed"
     for layout in "local_launch 1 2" "slurm_launch 2 4"; do
         # shellcheck disable=SC2086 # words
-        run $layout sh -c '"$0" && exec "$0"' "$both"
-        [ "$status" -eq 0 ]
+        run -0 $layout sh -c '"$0" && exec "$0"' "$both"
         [ "$(grep -c ' is fine$' <<<"$output")" -eq $((2 * ${layout##* })) ]
     done
 }

@@ -14,21 +14,13 @@ setup_file() {
     export OMPI_MCA_pml=ob1 OMPI_MCA_btl=self,sm,tcp OMPI_MCA_mpi_yield_when_idle=1
 }
 
-# fine RANKS: all ranks have succeeded.
-fine() {
-    [ "$status" -eq 0 ] || { echo "$output" >&2 && return 1; }
-    [ "$(grep -c "of $1 is fine\$" <<<"$output")" -eq "$1" ]
-}
-
 # on_each_layout LIBRARY COMMAND...: on this machine and on two nodes of Slurm; "LOCAL" in the command is the number of
 # ranks on a node.
 on_each_layout() {
     local command=("${@:2}")
     with_library "$1"
-    run timeout -k 2 60 batchai-launch --local 1 -n 4 -- "${command[@]/#LOCAL/4}"
-    fine 4
-    run salloc --quiet -N2 batchai-launch -n 4 -- "${command[@]/#LOCAL/2}"
-    fine 4
+    all_are_fine 4 timeout -k 2 60 batchai-launch --local 1 -n 4 -- "${command[@]/#LOCAL/4}"
+    all_are_fine 4 salloc --quiet -N2 batchai-launch -n 4 -- "${command[@]/#LOCAL/2}"
 }
 
 with_library() { export LD_LIBRARY_PATH=$BATCHAI_PEERS/$1/lib; }
@@ -56,8 +48,7 @@ python_of() { echo "$BATCHAI_PEERS/$1/bin/python3"; }
     peer_python mpich
     compile mpich mpicc
     with_library mpich
-    run timeout -k 2 60 batchai-launch --local 1 -n 1 -- "$check" 1 1
-    fine 1
+    all_are_fine 1 timeout -k 2 60 batchai-launch --local 1 -n 1 -- "$check" 1 1
     # shellcheck disable=SC2016 # expanded by the rank's shell
     run timeout -k 2 60 batchai-launch --local 1 -n 1 -- \
         bash -c '"$0" 1 1 && { "$0" 1 1 & "$0" 1 1; wait $!; } && ! "$0" 1 1 abort 0 3 2>/dev/null && "$0" 1 1' "$check"
@@ -83,9 +74,8 @@ python_of() { echo "$BATCHAI_PEERS/$1/bin/python3"; }
     export check mpiexec=$BATCHAI_PEERS/mpich/bin/mpiexec
     for ranks in 1 2; do
         # shellcheck disable=SC2016 # expanded by the rank, and by what mpiexec starts
-        run timeout -k 2 60 batchai-launch --local 1 -n "$ranks" -- sh -c '[ "$RANK" != 0 ] ||
+        all_are_fine 4 timeout -k 2 60 batchai-launch --local 1 -n "$ranks" -- sh -c '[ "$RANK" != 0 ] ||
             "$mpiexec" -launcher fork -n 4 sh -c "OMPI_COMM_WORLD_RANK=\$PMI_RANK exec $check 4 4"'
-        fine 4
     done
 }
 
@@ -93,8 +83,7 @@ python_of() { echo "$BATCHAI_PEERS/$1/bin/python3"; }
     peer_python mpich
     compile mpich mpicc
     with_library mpich
-    run salloc --quiet -N2 batchai-launch -n 4 -- "$check" 4 2 abort 3 7
-    [ "$status" -eq 7 ]
+    run -7 salloc --quiet -N2 batchai-launch -n 4 -- "$check" 4 2 abort 3 7
     [[ $output = *"batchai-launch: rank 3 on n2 aborted the job with code 7"* ]]
     # What MPICH 5 leaves after an abort, under its own mpiexec as well.
     for node in $(nodes); do on_node "$node" sh -c 'rm -f /dev/shm/mpich_shm_*'; done
