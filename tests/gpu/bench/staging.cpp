@@ -34,8 +34,7 @@ class Staging {
           memory_(value_of(device_->allocate(sizes().back()))),
           stream_(value_of(device_->make_stream())),
           end_(value_of(device_->make_event())),
-          staged_(
-              value_of(ThroughHost::create(*device_, orders_, comm.engine(), 0, 1, chunk_bytes))) {}
+          staged_(value_of(ThroughHost::create(*device_, orders_, comm.engine(), chunk_bytes))) {}
 
     double milliseconds(std::size_t bytes) {
         DeviceCall call = allreduce_call(memory_, memory_, bytes / sizeof(float));

@@ -4,6 +4,7 @@
 // shapes: once where a node's ranks have been added up, once at the end.
 #include <boost/test/unit_test.hpp>
 
+#include "collectives/reduce/tree.hpp"
 #include "numbers.hpp"
 #include "ranks.hpp"
 
