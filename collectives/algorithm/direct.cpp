@@ -8,19 +8,6 @@ constexpr int kScatter = 0, kGather = 1;  // steps of a tag
 
 }  // namespace
 
-void Direct::start(Wire& wire, Tag tag, int slot, int node, int nodes, const Reduction& reduction,
-                   const Scale& scale, std::byte* data, std::byte* scratch, std::size_t count) {
-    begin(wire, tag, slot);
-    reduction_ = reduction;
-    scale_ = scale;
-    data_ = data;
-    scratch_ = scratch;
-    count_ = count;
-    node_ = node;
-    nodes_ = nodes;
-    stage_ = Stage::scatter;
-}
-
 // Starts with the next node, so that the nodes do not all send to the same one first.
 void Direct::scatter() {
     blocks_.assign(nodes_, nullptr);

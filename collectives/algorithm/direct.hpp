@@ -17,11 +17,12 @@
 
 namespace batchai::coll {
 
-class Direct final : public Exchange {
+class Direct final : public Combining {
   public:
-    static double cost(const Link& link, int nodes, std::size_t bytes) {
+    static double cost(const Link& link, int nodes, const Reduction& reduction, std::size_t count) {
         return 2 * link.latency + 2 * (nodes - 1) * link.overhead +
-               2.0 * (nodes - 1) / nodes * static_cast<double>(bytes) * link.per_byte;
+               2.0 * (nodes - 1) / nodes * static_cast<double>(count * reduction.element) *
+                   link.per_byte;
     }
     // Bytes of scratch memory for data of `bytes`. Blocks are rounded up to whole cache lines.
     static std::size_t scratch_needed(int nodes, std::size_t bytes) {
@@ -29,28 +30,18 @@ class Direct final : public Exchange {
                static_cast<std::size_t>(nodes) * 2 * kAlignment;
     }
 
-    // data: this node's partial result, then the result. scale: the scaling that is not done yet.
-    void start(Wire& wire, Tag tag, int slot, int node, int nodes, const Reduction& reduction,
-               const Scale& scale, std::byte* data, std::byte* scratch, std::size_t count);
-
-  protected:
-    bool advance() override;
-
   private:
     enum class Stage { scatter, gather, end };
 
     std::byte* block(int node) const { return data_ + range(node).begin * reduction_.element; }
     std::size_t bytes(int node) const { return range(node).size() * reduction_.element; }
     Range range(int node) const { return part_of(count_, reduction_.element, node, nodes_); }
+    void prepare() override { stage_ = Stage::scatter; }
+    bool advance() override;
     void scatter();
     void combine();
     void gather();
 
-    Reduction reduction_;
-    Scale scale_;
-    std::byte *data_ = nullptr, *scratch_ = nullptr;
-    std::size_t count_ = 0;
-    int node_ = 0, nodes_ = 1;
     std::vector<const std::byte*> blocks_;  // this node's block, by the node that has sent it
     Stage stage_ = Stage::end;
 };

@@ -3,11 +3,14 @@
 // Exchange: the work of one rail on one chunk between the nodes, as a state machine. start() of a
 // derived class posts the first messages. step() posts the next ones when those have arrived. It
 // never waits. It uses memory of the library, never the caller's buffers.
+//
+// Combining: the base class of the algorithms of an allreduce (planner.hpp lists them).
 #pragma once
 
 #include <algorithm>
 #include <vector>
 
+#include "collectives/reduce/kernels.hpp"
 #include "collectives/transport/link.hpp"
 #include "collectives/transport/wire.hpp"
 
@@ -66,6 +69,34 @@ class Exchange {
     Tag tag_;
     int slot_ = 0;
     std::vector<Ticket> tickets_;  // reused, to avoid allocations
+};
+
+class Combining : public Exchange {
+  public:
+    // data: this node's partial result, then the result. scratch: as many bytes as the algorithm
+    // needs. scale: the scaling that is not done yet.
+    void start(Wire& wire, Tag tag, int slot, int node, int nodes, const Reduction& reduction,
+               const Scale& scale, std::byte* data, std::byte* scratch, std::size_t count) {
+        begin(wire, tag, slot);
+        node_ = node;
+        nodes_ = nodes;
+        reduction_ = reduction;
+        scale_ = scale;
+        data_ = data;
+        scratch_ = scratch;
+        count_ = count;
+        prepare();
+    }
+
+  protected:
+    // Sets the state of the derived class for a new start.
+    virtual void prepare() = 0;
+
+    int node_ = 0, nodes_ = 1;
+    Reduction reduction_;
+    Scale scale_;
+    std::byte *data_ = nullptr, *scratch_ = nullptr;
+    std::size_t count_ = 0;
 };
 
 }  // namespace batchai::coll

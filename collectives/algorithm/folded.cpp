@@ -8,25 +8,18 @@ constexpr int kFold = 0, kUnfold = 1;  // steps of a tag
 
 }  // namespace
 
-void Folded::start(Wire& wire, Tag tag, int slot, int node, int nodes, const Reduction& reduction,
-                   const Scale& scale, std::byte* data, std::byte* scratch, std::size_t count) {
-    begin(wire, tag, slot);
-    reduction_ = reduction;
-    const bool wide = widens(nodes) && reduction.wide != reduction.element;
+void Folded::prepare() {
+    const bool wide = widens(nodes_) && reduction_.wide != reduction_.element;
     if (!wide) {
-        reduction_.wide = reduction.element;
-        reduction_.widen = reduction_.carry = reduction_.finish = reduction.combine;
+        reduction_.wide = reduction_.element;
+        reduction_.widen = reduction_.carry = reduction_.finish = reduction_.combine;
     }
-    scale_ = scale;
-    data_ = data;
-    own_ = wide ? scratch : data;
-    other_ = wide ? scratch + count * reduction.wide : scratch;
-    count_ = count;
-    leaves_ = Leaves(nodes);
-    node_ = node;
-    leaf_ = leaves_.leaf_of(node);
-    stage_ = leaves_.is_folded(node) ? Stage::fold : Stage::rounds;
-    const void* inputs[] = {data};
+    own_ = wide ? scratch_ : data_;
+    other_ = wide ? scratch_ + count_ * reduction_.wide : scratch_;
+    leaves_ = Leaves(nodes_);
+    leaf_ = leaves_.leaf_of(node_);
+    stage_ = leaves_.is_folded(node_) ? Stage::fold : Stage::rounds;
+    const void* inputs[] = {data_};
     if (wide && stage_ == Stage::rounds) reduction_.widen(own_, inputs, 1, count_, {});
 }
 

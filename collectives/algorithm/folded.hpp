@@ -14,15 +14,12 @@
 
 namespace batchai::coll {
 
-class Folded : public Exchange {
+class Folded : public Combining {
   public:
     // Bytes of scratch memory for data of `bytes`, of any type: two wide copies of 16-bit numbers.
     static std::size_t scratch_needed(int nodes, std::size_t bytes) {
         return widens(nodes) ? 4 * bytes : bytes;
     }
-    // data: this node's partial result, then the result. scale: the scaling that is not done yet.
-    void start(Wire& wire, Tag tag, int slot, int node, int nodes, const Reduction& reduction,
-               const Scale& scale, std::byte* data, std::byte* scratch, std::size_t count);
 
   protected:
     // Finishes the round whose messages have arrived and posts the next one. False: it was the last
@@ -39,22 +36,19 @@ class Folded : public Exchange {
     int node_of(int leaf) const { return leaves_.node_of(leaf); }
     int leaves() const { return leaves_.count; }
 
-    Reduction reduction_;  // all of its kernels are `combine` if nothing is wide
-    Scale scale_;
-    std::byte* data_ = nullptr;
+    // All kernels of reduction_ are `combine` if nothing is wide.
     std::byte* own_ = nullptr;    // the partial result: data, or wide numbers in scratch memory
     std::byte* other_ = nullptr;  // memory for received data
-    std::size_t count_ = 0;
     int leaf_ = 0;
 
   private:
     enum class Stage { fold, unfolded, rounds, unfold, end };
 
+    void prepare() final;
     bool advance() final;
     void fold();
 
     Leaves leaves_{1};
-    int node_ = 0;
     Stage stage_ = Stage::end;
 };
 

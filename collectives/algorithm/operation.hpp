@@ -50,6 +50,8 @@ class Operation {
     Operation& operator=(const Operation&) = delete;
     virtual ~Operation() = default;
 
+    // Whether it executes this call. The engine asks the kinds of operations in a fixed order.
+    virtual bool takes(const Call& call) const = 0;
     // number: counts the communicator's operations, from 1. chunk: the chunks that they have used.
     virtual void begin(const Call& call, std::uint64_t number, std::uint64_t chunk) = 0;
     virtual Step step() = 0;

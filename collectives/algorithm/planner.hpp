@@ -10,9 +10,10 @@
 // of combining depends on a number's place in the message.
 #pragma once
 
-#include <array>
-#include <optional>
+#include <memory>
+#include <span>
 #include <string>
+#include <string_view>
 
 #include "collectives/reduce/kernels.hpp"
 #include "collectives/transport/link.hpp"
@@ -20,13 +21,25 @@
 
 namespace batchai::coll {
 
-enum class Algorithm { recursive_doubling, halving_doubling, direct, ring };
-inline constexpr std::array kAlgorithms = {
-    Algorithm::recursive_doubling, Algorithm::halving_doubling, Algorithm::direct, Algorithm::ring};
+class Combining;
 
-const char* name_of(Algorithm algorithm);
-// The algorithm that BATCHAI_COLL_ALGORITHM names, if it is set.
-sys::Result<std::optional<Algorithm>> named_algorithm();
+// A row of the table in planner.cpp.
+struct Algorithm {
+    const char* name;   // in BATCHAI_COLL_ALGORITHM and in the plan
+    bool only_by_name;  // the planner does not choose it
+    // Predicted seconds for one rail's part of one chunk.
+    double (*cost)(const Link& link, int nodes, const Reduction& reduction, std::size_t count);
+    // Bytes of scratch memory for data of `bytes`.
+    std::size_t (*scratch_needed)(int nodes, std::size_t bytes);
+    std::unique_ptr<Combining> (*make)();
+};
+
+// All algorithms. If several cost the same, the planner chooses the first of them.
+std::span<const Algorithm> algorithms();
+// Null: there is no algorithm of that name.
+const Algorithm* algorithm_of(std::string_view name);
+// The algorithm that BATCHAI_COLL_ALGORITHM names; null: it is not set.
+sys::Result<const Algorithm*> named_algorithm();
 
 // The numbers of one message, cut into chunks that the rails share.
 struct Load {
@@ -39,14 +52,14 @@ struct Load {
 class Planner {
   public:
     Planner() = default;
-    Planner(const Link& link, int nodes, std::optional<Algorithm> named)
+    Planner(const Link& link, int nodes, const Algorithm* named)
         : link_(link), nodes_(nodes), named_(named) {}
 
     const Link& link() const { return link_; }
-    Algorithm choose(const Reduction& reduction, const Load& load) const;
+    const Algorithm& choose(const Reduction& reduction, const Load& load) const;
     // Predicted seconds for the load: the first chunk's full cost, and each later chunk's cost
     // without latencies. Later chunks start before the first has arrived.
-    double predict(Algorithm algorithm, const Reduction& reduction, const Load& load) const;
+    double predict(const Algorithm& algorithm, const Reduction& reduction, const Load& load) const;
     // The choice for float32 by message size, with the cost of the link; one line per change.
     // least, most: as in chunk_of_message.
     std::string text(std::size_t least, std::size_t most, int rails) const;
@@ -54,7 +67,7 @@ class Planner {
   private:
     Link link_;
     int nodes_ = 1;
-    std::optional<Algorithm> named_;
+    const Algorithm* named_ = nullptr;
 };
 
 }  // namespace batchai::coll

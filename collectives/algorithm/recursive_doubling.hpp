@@ -13,6 +13,7 @@
 #pragma once
 
 #include <bit>
+#include <utility>
 
 #include "collectives/algorithm/folded.hpp"
 
@@ -33,5 +34,29 @@ class RecursiveDoubling final : public Folded {
 
     int distance_ = 0;  // of the current round; 0: none
 };
+
+inline void RecursiveDoubling::combine() {
+    const void* inputs[] = {own_, other_};
+    if ((leaf_ & distance_) != 0) std::swap(inputs[0], inputs[1]);
+    if (2 * distance_ == leaves()) {
+        reduction_.finish(data_, inputs, 2, count_, scale_);
+    } else {
+        reduction_.carry(own_, inputs, 2, count_, {});
+    }
+}
+
+inline bool RecursiveDoubling::next_round() {
+    if (distance_ > 0) combine();
+    distance_ = distance_ == 0 ? 1 : 2 * distance_;
+    if (distance_ == leaves()) {
+        distance_ = 0;
+        return false;
+    }
+    const int other = node_of(leaf_ ^ distance_);
+    const int step = kRound + std::countr_zero(static_cast<unsigned>(distance_));
+    receive(other, step, other_, count_ * reduction_.wide);
+    send(other, step, own_, count_ * reduction_.wide);
+    return true;
+}
 
 }  // namespace batchai::coll

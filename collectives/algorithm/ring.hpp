@@ -15,23 +15,16 @@
 
 #include "collectives/algorithm/exchange.hpp"
 #include "collectives/common/chunking.hpp"
-#include "collectives/reduce/kernels.hpp"
 
 namespace batchai::coll {
 
-class Ring final : public Exchange {
+class Ring final : public Combining {
   public:
-    static double cost(const Link& link, int nodes, std::size_t bytes) {
+    static double cost(const Link& link, int nodes, const Reduction& reduction, std::size_t count) {
+        const std::size_t bytes = count * reduction.element;
         return 2 * (nodes - 1) * link.message(bytes / static_cast<std::size_t>(nodes));
     }
-
-    // data: this node's partial result, then the result. scratch: memory of the same size. scale:
-    // the scaling that is not done yet.
-    void start(Wire& wire, Tag tag, int slot, int node, int nodes, const Reduction& reduction,
-               const Scale& scale, std::byte* data, std::byte* scratch, std::size_t count);
-
-  protected:
-    bool advance() override;
+    static std::size_t scratch_needed(int, std::size_t bytes) { return bytes; }
 
   private:
     Range range(int block) const {
@@ -39,14 +32,35 @@ class Ring final : public Exchange {
     }
     std::byte* block(int index) const { return data_ + range(index).begin * reduction_.element; }
     std::size_t bytes(int index) const { return range(index).size() * reduction_.element; }
+    void prepare() override { round_ = 0; }
+    bool advance() override;
     void combine(int index);
 
-    Reduction reduction_;
-    Scale scale_;
-    std::byte *data_ = nullptr, *scratch_ = nullptr;
-    std::size_t count_ = 0;
-    int node_ = 0, nodes_ = 1;
     int round_ = 0;  // 0 .. 2 N - 3
 };
+
+inline void Ring::combine(int index) {
+    const void* inputs[] = {scratch_, block(index)};
+    const bool last = round_ == nodes_ - 1;
+    reduction_.combine(block(index), inputs, 2, range(index).size(), last ? scale_ : Scale{});
+}
+
+// In round r of the first N-1, the node sends block node - r and receives block node - r - 1. After
+// these rounds it has the result of block node + 1.
+inline bool Ring::advance() {
+    const int next = (node_ + 1) % nodes_, before = (node_ + nodes_ - 1) % nodes_;
+    if (round_ > 0 && round_ < nodes_) combine(node_ - round_);
+    if (round_ == 2 * (nodes_ - 1)) return false;
+    if (round_ < nodes_ - 1) {
+        receive(before, 0, scratch_, bytes(node_ - round_ - 1));
+        send(next, 0, block(node_ - round_), bytes(node_ - round_));
+    } else {
+        const int gathered = round_ - (nodes_ - 1);
+        receive(before, 0, block(node_ - gathered), bytes(node_ - gathered));
+        send(next, 0, block(node_ + 1 - gathered), bytes(node_ + 1 - gathered));
+    }
+    ++round_;
+    return true;
+}
 
 }  // namespace batchai::coll

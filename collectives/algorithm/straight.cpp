@@ -21,7 +21,7 @@ std::span<const std::byte> Straight::beside(const Call& call) {
     if (!may_be_straight_) return std::as_bytes(std::span(&own_, 1));
     if (context_.regions != nullptr) own_.place = context_.regions->find(call.send, bytes);
     const bool is_placed = own_.place || !own_.sends;
-    own_.prefers = prefers_in_place(all, takes(call));
+    own_.prefers = prefers_in_place(all, gets_blocks(call));
     const Reader* reader = context_.reader;
     own_.is_readable = !is_placed && reader != nullptr &&
                        all / static_cast<std::size_t>(blocks()) >= reader->shortest() &&

@@ -33,7 +33,7 @@ class Straight : public Pipeline {
     // Bytes that this rank sends, if it knows the places; 0: none.
     virtual std::size_t sent(const Call&) const = 0;
     // Whether this rank gets blocks of other ranks. If not, it says nothing of the faster way.
-    virtual bool takes(const Call&) const { return true; }
+    virtual bool gets_blocks(const Call&) const { return true; }
     // Bytes of all blocks that a rank gets, and how many blocks these are: the same on all ranks.
     virtual std::size_t total(const Call& call) const = 0;
     virtual int blocks() const { return topology().size; }

@@ -95,7 +95,7 @@ class Communicator {
     Invitation invitation_;           // this node's
     std::optional<Meeting> meeting_;  // during init only
     std::optional<FaultPoint> fault_;
-    std::optional<Algorithm> algorithm_;  // always used, if set
+    const Algorithm* algorithm_ = nullptr;  // always used; null: the planner chooses
     std::optional<Link> link_;  // measured by this rank, later replaced by the median of all ranks
     std::unique_ptr<Node> node_;
     std::optional<Regions> regions_;

@@ -4,20 +4,18 @@
 #include <algorithm>
 #include <utility>
 
+#include "collectives/algorithm/operations.hpp"
+
 namespace batchai::coll {
 
 Engine::Engine(const Context& context, std::chrono::milliseconds timeout, Progress& progress,
                std::chrono::milliseconds patience)
-    : context_(context),
-      timeout_(timeout),
-      patience_(patience),
-      progress_(progress),
-      beside_(context_),
-      allreduce_(context_),
-      broadcast_(context_),
-      allgather_(context_),
-      reduce_scatter_(context_),
-      alltoall_(context_) {
+    : context_(context), timeout_(timeout), patience_(patience), progress_(progress) {
+    // Beside is the fastest one for what it takes.
+    for (const auto make : {make_beside, make_allreduce, make_broadcast, make_allgather,
+                            make_reduce_scatter, make_alltoall}) {
+        kinds_.push_back(make(context_));
+    }
     if (context_.topology.rank == 0) entered_.resize(context_.topology.nodes());
     missing_.ranks.reserve(context_.topology.size);
 }
@@ -28,22 +26,8 @@ void Engine::abandon() {
 }
 
 Operation& Engine::operation_for(const Call& call) {
-    const Signature& signature = call.signature;
-    if (context_.topology.nodes() == 1 && beside_.takes(call)) return beside_;
-    if (is_empty(signature)) return allreduce_;
-    switch (signature.kind) {
-        case Kind::broadcast:
-            return broadcast_;
-        case Kind::allgather:
-            return allgather_;
-        case Kind::reduce_scatter:
-            return reduce_scatter_;
-        case Kind::alltoall:
-        case Kind::alltoallv:
-            return alltoall_;
-        default:
-            return allreduce_;
-    }
+    const auto takes = [&call](const auto& kind) { return kind->takes(call); };
+    return **std::find_if(kinds_.begin(), kinds_.end(), takes);
 }
 
 Engine::Request* Engine::take_request() {

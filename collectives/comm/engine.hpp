@@ -13,15 +13,11 @@
 
 #include <chrono>
 #include <deque>
+#include <memory>
 #include <optional>
 #include <vector>
 
-#include "collectives/algorithm/allgather.hpp"
-#include "collectives/algorithm/allreduce.hpp"
-#include "collectives/algorithm/alltoall.hpp"
-#include "collectives/algorithm/beside.hpp"
-#include "collectives/algorithm/broadcast.hpp"
-#include "collectives/algorithm/reduce_scatter.hpp"
+#include "collectives/algorithm/operation.hpp"
 #include "collectives/comm/progress.hpp"
 #include "collectives/common/backoff.hpp"
 
@@ -114,12 +110,7 @@ class Engine {
     Context context_;
     std::chrono::milliseconds timeout_, patience_;
     Progress& progress_;
-    Beside beside_;
-    Allreduce allreduce_;
-    Broadcast broadcast_;
-    Allgather allgather_;
-    ReduceScatter reduce_scatter_;
-    Alltoall alltoall_;
+    std::vector<std::unique_ptr<Operation>> kinds_;  // the first one that takes a call executes it
 
     Operation* current_ = nullptr;  // the operation of first_
     std::uint64_t operations_ = 0, chunks_ = 0;

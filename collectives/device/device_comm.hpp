@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-#include "collectives/device/way_choice.hpp"
+#include "collectives/device/device_ways.hpp"
 
 namespace batchai::coll {
 

@@ -10,14 +10,38 @@
 
 #include "collectives/common/backoff.hpp"
 #include "collectives/device/aborts.hpp"
-#include "collectives/device/alone.hpp"
+#include "collectives/device/device_operation.hpp"
 #include "collectives/device/flat.hpp"
+#include "collectives/device/orders.hpp"
 #include "collectives/device/shared_exchange.hpp"
 #include "collectives/device/split_rails.hpp"
 #include "collectives/device/stream_exchange.hpp"
 #include "collectives/device/through_host.hpp"
 
 namespace batchai::coll {
+
+// AloneAllreduce: the allreduce of device memory in a communicator of one rank. The result is the
+// rank's own numbers, scaled. The call's stream orders all work.
+class AloneAllreduce final : public DeviceOperation {
+  public:
+    explicit AloneAllreduce(Orders& orders) : orders_(orders) {}
+
+    void begin(const DeviceCall& call) override { call_ = call; }
+    Step step() override {
+        auto scaled =
+            Device::Reduction::of_one(call_.send, call_.receive, call_.count(), call_.type());
+        scaled.before = call_.signature.before;
+        scaled.after = call_.signature.after;
+        orders_.reduce(scaled, call_.stream);
+        return orders_.error() ? Step::failed : Step::done;
+    }
+    std::string name() const override { return "on the GPU"; }
+
+  private:
+    Orders& orders_;
+    DeviceCall call_;
+};
+
 namespace {
 
 // Bytes of a chunk. PCIe reaches its full rate with such chunks, and a message has several of them.
@@ -25,7 +49,7 @@ constexpr std::size_t kChunk = 4u << 20;
 // Time limit for devices to find each other.
 constexpr std::chrono::seconds kConnecting{60};
 // Time limit for pending work to end after an abort.
-constexpr std::chrono::seconds kPatience{5};
+constexpr std::chrono::seconds kEnding{5};
 
 // Returns the values of all ranks, in order. An error: some rank has reported one.
 template <class T>
@@ -351,7 +375,7 @@ void DeviceWays::abort() {
     }
     for (auto* part : {&rail_, &host_}) end(*part, why);
     if (device_ != nullptr) aborts.begin(nullptr, std::move(device_));
-    aborts.wait(kPatience);
+    aborts.wait(kEnding);
 }
 
 void DeviceWays::close() {

@@ -2,7 +2,7 @@
 //
 // DeviceWays: the ways in which the devices of all ranks can execute a call. It owns the parts of
 // all ways: the communicators of rails, NCCL's communicators, and the exchanges inside the node.
-// way_choice.hpp chooses the way for a call.
+// WayChoice chooses the way for a call.
 //
 // Only the thread that makes the communicator's progress may use it.
 #pragma once
@@ -71,6 +71,32 @@ class DeviceWays {
     std::vector<std::unique_ptr<NodeExchange>> node_exchanges_;
     std::vector<std::unique_ptr<PinnedRail>> pinned_rails_;
     std::vector<std::unique_ptr<DeviceOperation>> ways_;
+};
+
+// WayChoice: chooses the way of an allreduce of device memory by the size of the message. Each way
+// is timed once, on all ranks together. The slowest rank's time counts, so all ranks choose the
+// same way.
+class WayChoice {
+  public:
+    // Collective: an error on one rank is an error on all. The ways must outlive the WayChoice.
+    static sys::Result<WayChoice> measure(Communicator& comm, DeviceWays& ways);
+
+    DeviceOperation& way_for(const DeviceCall& call) const;
+    // The choices and their measured times, as text.
+    const std::string& plan() const { return plan_; }
+
+  private:
+    explicit WayChoice(DeviceWays& ways) : ways_(&ways) {}
+    void take_fastest(const std::vector<double>& times);
+
+    // The way for messages of at most so many bytes; the last choice is for all longer ones.
+    struct Choice {
+        std::size_t bytes, way;
+    };
+
+    DeviceWays* ways_;
+    std::vector<Choice> choices_;
+    std::string plan_;
 };
 
 }  // namespace batchai::coll

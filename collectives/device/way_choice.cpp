@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "collectives/device/way_choice.hpp"
+#include "collectives/device/device_ways.hpp"
 
 #include <fmt/format.h>
 

@@ -25,7 +25,7 @@
 
 #include "collectives/comm/engine.hpp"
 #include "collectives/queue/judge.hpp"
-#include "collectives/queue/response_cache.hpp"
+#include "collectives/queue/submission.hpp"
 
 namespace batchai::coll {
 

@@ -13,10 +13,22 @@
 #include <string>
 
 #include "collectives/common/call.hpp"
-#include "collectives/watch/unshared.hpp"
 #include "sys/unique_fd.hpp"
 
 namespace batchai::coll {
+
+// Unshared: while it exists, children of fork() do not keep a copy of a descriptor. With a copy in
+// a child, a connection would outlive its process, and the other side would not see it end.
+class Unshared {
+  public:
+    explicit Unshared(int fd);
+    Unshared(const Unshared&) = delete;
+    Unshared& operator=(const Unshared&) = delete;
+    ~Unshared();
+
+  private:
+    int fd_;
+};
 
 class Pulse {
   public:

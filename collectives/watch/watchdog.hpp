@@ -14,17 +14,47 @@
 // sleeps almost always. It handles no signals.
 #pragma once
 
+#include <poll.h>
+
 #include <atomic>
 #include <memory>
 #include <optional>
+#include <string>
 #include <thread>
+#include <vector>
 
 #include "collectives/common/sockets.hpp"
 #include "collectives/transport/shm.hpp"
 #include "collectives/watch/neighbourhood.hpp"
-#include "collectives/watch/peers.hpp"
+#include "sys/unique_fd.hpp"
 
 namespace batchai::coll {
+
+// Peers: whether the other ranks of this node are alive.
+class Peers {
+  public:
+    // pids: of the node's ranks. Ranks that are threads of this process are not watched.
+    explicit Peers(const std::vector<int>& pids);
+
+    // Adds descriptors with which poll() returns when one of the ranks ends.
+    void add_to(std::vector<pollfd>& list) const;
+    // A local rank whose process has ended. Each rank is returned once.
+    std::optional<int> ended();
+
+  private:
+    struct Peer {
+        int rank;
+        int pid;
+        sys::UniqueFd fd;  // none if the kernel has no pidfd: then the pid is checked
+        bool ended = false;
+    };
+    static bool has_ended(const Peer& peer);
+
+    std::vector<Peer> peers_;
+};
+
+// "T", "D", …: the process's state in /proc; empty: it cannot be read.
+std::string process_state(int pid);
 
 class Watchdog {
   public:

@@ -31,7 +31,7 @@ int main(int argc, char** argv) {
     link.latency = std::atof(argv[3]) * 1e-6;
     link.overhead = std::atof(argv[4]) * 1e-6;
     link.per_byte = rails / (std::atof(argv[5]) * 1e9);
-    const Planner planner(link, nodes, {});
+    const Planner planner(link, nodes, nullptr);
     const Reduction sum = reduction_of(BATCHAI_COLL_FLOAT32, BATCHAI_COLL_SUM);
     const std::size_t least = chunk_bytes(rails, 0, nodes * rails, false);
     const std::size_t most = chunk_bytes(rails, 0, nodes * rails, link.is_slow());
@@ -39,9 +39,9 @@ int main(int argc, char** argv) {
         const std::size_t bytes = std::strtoull(argv[i], nullptr, 10);
         const std::size_t chunk = chunk_of_message(bytes, least, most);
         const Load load{bytes / sum.element, chunk / sum.element, rails_for(bytes, rails)};
-        const Algorithm algorithm = planner.choose(sum, load);
+        const Algorithm& algorithm = planner.choose(sum, load);
         const double seconds = planner.predict(algorithm, sum, load);
-        std::printf("%zu %.1f %s\n", bytes, seconds * 1e6, name_of(algorithm));
+        std::printf("%zu %.1f %s\n", bytes, seconds * 1e6, algorithm.name);
     }
     return 0;
 }

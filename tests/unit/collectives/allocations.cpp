@@ -158,9 +158,9 @@ BOOST_AUTO_TEST_CASE(ends_with_as_many_requests_as_there_are_at_a_time) {
 }
 
 BOOST_AUTO_TEST_CASE(ends_with_it_for_every_algorithm) {
-    for (const Algorithm algorithm : kAlgorithms) {
-        Ranks ranks({1, 2, 1}, 1, algorithm);
-        BOOST_TEST_CONTEXT(name_of(algorithm)) {
+    for (const Algorithm& algorithm : algorithms()) {
+        Ranks ranks({1, 2, 1}, 1, &algorithm);
+        BOOST_TEST_CONTEXT(algorithm.name) {
             check(ranks, {{Kind::allreduce}});
         }
     }

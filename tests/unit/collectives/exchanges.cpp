@@ -110,7 +110,7 @@ BOOST_AUTO_TEST_CASE(all_algorithms_give_the_bits_of_the_canonical_tree) {
 BOOST_AUTO_TEST_CASE(short_messages_go_by_recursive_doubling_and_long_ones_directly) {
     const Reduction half = reduction_of(BATCHAI_COLL_FLOAT16, BATCHAI_COLL_SUM);
     const auto direct = [&](int nodes, std::size_t count) {
-        return Direct::cost(Link(), nodes, 2 * count) <
+        return Direct::cost(Link(), nodes, half, count) <
                RecursiveDoubling::cost(Link(), nodes, half, count);
     };
     for (const int nodes : {4, 8, 16, 32}) {

@@ -26,7 +26,7 @@ class Ranks {
     // nodes: how many ranks each has. slot_bytes: small ones make many chunks of little data.
     // named: the algorithm between nodes, whatever it costs. link: the cost of messages there.
     explicit Ranks(const std::vector<int>& nodes, unsigned seed = 1,
-                   std::optional<Algorithm> named = {}, std::size_t slot_bytes = 4096,
+                   const Algorithm* named = nullptr, std::size_t slot_bytes = 4096,
                    std::chrono::milliseconds patience = std::chrono::milliseconds(0),
                    Inside inside = {nullptr, {}}, const Link& link = {})
         : random_(seed) {
