@@ -24,7 +24,7 @@ cd "$work"
 
 now() { echo "${EPOCHREALTIME/./}"; } # microseconds
 
-# until_said COUNT PATTERN: so many lines like this, within two minutes.
+# until_said COUNT PATTERN: waits up to two minutes until COUNT lines match.
 until_said() {
     local end=$((SECONDS + 120))
     until [ "$(cat out.* 2>/dev/null | grep -c "$2")" -ge "$1" ]; do
@@ -33,7 +33,7 @@ until_said() {
     done
 }
 
-# one_round COUNT FAULT REPAIR: prints how long it takes until so many ranks know.
+# one_round COUNT FAULT REPAIR: prints how long it takes until COUNT ranks know of the fault.
 one_round() {
     rm -f out.*
     timeout 180 srun -Q -N3 --ntasks-per-node=2 --mpi=pmix --kill-on-bad-exit=0 -o "$work/out.%t" "$check" end peer \

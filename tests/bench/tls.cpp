@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // tls - what the connections between batchai-launch and its agents cost: processor time of this one
-// process, which holds both ends. Data goes over a socket pair, once as it is and once through TLS.
-// Bounds: a handshake takes two key exchanges (X25519) at each end; data is copied by the kernel
-// twice, and sealed and opened once.
+// process, which holds both ends. Data goes over a socket pair, once in the clear and once through
+// TLS. Bounds: a handshake takes two key exchanges (X25519) at each end; data is copied by the
+// kernel twice, and sealed and opened once.
 #include "launcher/common/tls.hpp"
 
 #include <fcntl.h>

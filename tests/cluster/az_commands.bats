@@ -139,7 +139,7 @@ unname() {
 
 hold_runs() { [ "$(az batchai job show -n hold -g batchai.recipes -w recipe_workspace -e exp --query executionState -o tsv)" = running ]; }
 
-@test "node exec without a terminal prints what the command prints, and nothing of the shell" {
+@test "node exec without a terminal prints the command's output only" {
     batchai cluster create -n exec
     code=0
     batchai cluster node exec -c exec --exec 'echo "$0 $-"; echo "a  b" >&2; exit 3' >said 2>noted </dev/null || code=$?

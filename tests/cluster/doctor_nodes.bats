@@ -85,7 +85,7 @@ is_allocated() { [ "$(sinfo -h -n "$1" -o %T)" = allocated ]; }
 
 is_gone() { ! kill -0 "$1" 2>/dev/null; }
 
-@test "a doctor that is ended ends what it has started" {
+@test "a doctor that is killed ends the processes that it has started" {
     mkdir "$BATS_TEST_TMPDIR/mine"
     printf '#!/bin/sh\necho $$ >%s/pid\nexec sleep 60\n' "$BATS_TEST_TMPDIR" >"$BATS_TEST_TMPDIR/mine/srun"
     chmod 755 "$BATS_TEST_TMPDIR/mine/srun"

@@ -13,7 +13,7 @@ served=$MINISLURM_DIR/served
 smb_dir=$served # what the SMB server serves
 images=$MINISLURM_DIR/images
 
-# In the background; its end is that of the cluster. It has nothing of bats' open, which would wait.
+# In the background, until the cluster ends. It has none of bats' descriptors: bats would wait for them.
 serve() {
     (
         for fd in /proc/"$BASHPID"/fd/*; do

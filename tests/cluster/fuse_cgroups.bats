@@ -36,7 +36,7 @@ no_cgroup() {
     [ -z "$(find /sys/fs/cgroup -path '*/slurm_n1/*' -type d \( -name batchai -o -name '[ju][oi][bd]_*' -links 2 \))" ]
 }
 
-# Where process PID is, in the hierarchies in which Slurm has put it somewhere.
+# The cgroups of process PID, in each hierarchy that Slurm uses.
 cgroups_of() { grep -E 'slurm|batchai' "/proc/$1/cgroup" | cut -d: -f3; }
 
 @test "a mount outlives the step that has made it where Slurm ends a step's cgroup" {

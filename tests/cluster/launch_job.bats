@@ -294,10 +294,10 @@ fails() {
     [ ! -e "$record/result.json" ]
 }
 
-# kept: the files in which output went on, which the text in $output names.
+# kept: the files to which output was redirected, as $output names them.
 kept() { grep -o '/var/tmp/batchai-[^ ]*' <<<"$output" | sort -u; }
 
-@test "a job whose stdout.txt cannot be written does not die of it, and keeps the output on the node" {
+@test "a job whose stdout.txt cannot be written goes on, and keeps the output on the node" {
     job 1 "$(mpi 'echo one; echo two; echo $RANK >>$AZ_BATCHAI_JOB_MOUNT_ROOT/d/done' 2)"
     mkdir -p "$files"
     ln -s /dev/full "$files/stdout.txt"
@@ -448,7 +448,7 @@ kept_with() { grep -rlF --include='batchai-*' -- "$1" /var/tmp 2>/dev/null; }
     run ! grep -q correct-horse "$record/result.json"
 }
 
-@test "a job whose result cannot be written to its record ends as it would, and says so" {
+@test "a job whose result cannot be written to its record ends as usual, and says so" {
     job 1 "$(mpi 'mkdir ${BATCHAI_JOB_FILE%/*}/result.json' 1)"
     run -0 launch
     [[ $output == *"batchai-launch: the job's result is not in its record: $record/result.json: rename: Is a directory"* ]]

@@ -96,7 +96,7 @@ starts_again() {
         scontrol update JobId="$job" StartTime=now ReqNodeList=n2
 }
 
-@test "a requeued job's stdout.txt and stderr.txt lose nothing of what it wrote before" {
+@test "a requeued job's stdout.txt and stderr.txt keep its earlier output" {
     job_file 1 '"customMpiSettings": { "commandLine": "echo out of run ${SLURM_RESTART_COUNT:-0}; printf errors >&2; [ -n \"$SLURM_RESTART_COUNT\" ]", "processCount": 1 }'
     rm -rf "$share/out"
     printf '#!/bin/sh\nexec batchai-launch --requeue-on failure\n' >"$share/script"

@@ -185,7 +185,7 @@ starts_again() {
     [ ! -s appended ]
 }
 
-@test "a requeued job loses nothing of what its ranks wrote before, in files of their own too" {
+@test "a requeued job keeps its ranks' earlier output, also in files of their own" {
     # shellcheck disable=SC2016 # expanded by the rank
     submit -N1 -w n1 --open-mode=append --output=out --wrap '
         exec batchai-launch --requeue-on failure --output-dir ranks -n 1 sh -c "
@@ -366,7 +366,7 @@ END
     grep -qx 'without:' <<<"$output"
 }
 
-@test "a launch that cannot be noted runs, with a state that is no other's, and says so" {
+@test "a launch that cannot write its note runs with a state of its own, and says so" {
     write_keeper
     # shellcheck disable=SC2016 # expanded by the job
     submit -N1 --output=out --wrap 'export XDG_DATA_HOME=/proc/none; for mark in a b; do MARK=$mark batchai-launch --restarts 1 -n 1 ./keeper; done'

@@ -37,7 +37,7 @@ fine() { [ "$(grep -c ' is fine$' <<<"$output")" -eq "$1" ]; }
     fine 7
 }
 
-@test "nodes without ranks pass on what others give" {
+@test "nodes without ranks pass on the data of other nodes" {
     run -0 seven_nodes -n 3 "$check" exchange
     fine 3
 }

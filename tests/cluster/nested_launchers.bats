@@ -121,7 +121,7 @@ init='/usr/bin/python3 -c "from horovod.common import basics; basics.init(); pri
     [ "$(cat "$(stdouterr)/stdout.txt")" = "$job" ]
 }
 
-@test "a GPU job's single command and what it starts do not lose the GPUs that were asked for in all" {
+@test "a GPU job's single command and its child processes keep all GPUs of the job" {
     toolkit "srun sh -c 'echo \$(hostname) \$SLURM_GPUS_ON_NODE'; echo all \$SLURM_GPUS_ON_NODE" --gpus=2
     [ "$(sort <<<"$output")" = $'all 1\nn1 1\nn2 1' ]
 }
@@ -152,7 +152,7 @@ init='/usr/bin/python3 -c "from horovod.common import basics; basics.init(); pri
 }
 
 # Both launches have more ranks than cores; the inner one of the second round has not.
-@test "a launch in a rank does not take what the launch around it has set for the user's" {
+@test "a launch in a rank does not take variables of the outer launch for the user's" {
     write_script inner 'exec env --unset=RANK taskset -c 0,1 batchai-launch --local 1 -n "$1" ./variables'
     write_script variables 'echo "${OMPI_MCA_mpi_oversubscribe-} ${I_MPI_WAIT_MODE-} ${OMP_NUM_THREADS-} ${MPIR_CVAR_PMI_VERSION-}"'
     run -0 timeout -k 2 60 taskset -c 0 batchai-launch --local 1 -n 2 -- sh -c './variables; [ "$RANK" = 1 ] || ./inner 1'

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# After every kind of end nothing of a job is left on its nodes.
+# However a job ends, it leaves nothing on its nodes.
 # minislurm: -n 2
 # plugin: policy=/run/minislurm/batchai.toml
 

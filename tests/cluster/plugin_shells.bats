@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# A step from a shell that knows nothing of its job's options finds the job's mounts and preparation, or does not start.
+# A step from a shell without its job's options finds the job's mounts and preparation, or does not start.
 # minislurm: -n 2 -s PrologFlags=contain
 # plugin: policy=/run/minislurm/batchai.toml
 
@@ -17,7 +17,7 @@ allocate() {
     [ -n "$job" ]
 }
 
-# attached COMMAND...: a step of $job from a shell that knows nothing of the job's options.
+# attached COMMAND...: a step of $job from a shell without the job's options.
 attached() { as_alice srun -Q --jobid "$job" --overlap "$@" 2>&1; }
 
 # What the prolog noted on the node, if anything.

@@ -123,7 +123,7 @@ prepared_once() {
     [ "$(wait_job "$job")" = COMPLETED ]
 }
 
-# What is seen in a job that must have nothing of another one: its node, and nothing else.
+# A job that must see nothing of another job: it sees its node only.
 seen='hostname; env | grep -E "(AZ_BATCHAI.*|SPANK.*BATCHAI.*|batchai_batchai.*|BATCHAI_(JOB_FILE|NODE_READY))=."; ls /run/batchai/mnt 2>/dev/null; true'
 
 @test "a job from inside a job does not inherit its options, whichever command starts it" {

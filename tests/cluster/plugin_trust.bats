@@ -87,7 +87,7 @@ not_in_force() {
         chmod "$mode" "$site"
         not_in_force "$site$others"
     done
-    # The directory above, in which a user could put another one in its place.
+    # The directory above: a user who can write there could replace this one.
     chmod 755 "$site"
     mkdir -m 1777 "$open/above"
     mkdir "$open/above/site"
@@ -105,7 +105,7 @@ not_in_force() {
     chown root "$site/batchai.toml"
     chown -h alice "$policy"
     not_in_force "$policy$owner"
-    # The link is root's, and leads into a directory in which alice's link is the next.
+    # Root's link leads into a directory that has a link of alice's as the next component.
     as_alice ln -s "$site/batchai.toml" "$open/link"
     ln -sfn "$open/link" "$policy"
     not_in_force "$open$others"
@@ -157,7 +157,7 @@ no_credentials() { fails_with "mounting fuse server x at x: site policy: $1" --b
     no_credentials "credentials: $MINISLURM_DIR/store$owner"
     says credentials "$MINISLURM_DIR/store$owner"
     chown -h root "$MINISLURM_DIR/store"
-    # As it should be they are read, through the site's link; the program is none that serves.
+    # With the right owners they are read, through the site's link. The program serves no file system.
     run as_alice srun -Q --batchai-mount=volume=stored:x touch ran
     [[ $output == *"batchai: n1: mounting fuse server x at x: "* && $output != *"site policy"* ]]
     run batchai admin check

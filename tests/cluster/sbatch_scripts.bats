@@ -24,7 +24,7 @@ run_script() {
     }
 }
 
-# says COUNT LINE: so many lines of the output are that one.
+# says COUNT LINE: COUNT lines of the output are LINE.
 says() {
     [ "$(grep -cxF -- "$2" out)" = "$1" ] || {
         cat out >&2

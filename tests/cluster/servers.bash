@@ -36,7 +36,7 @@ stop_daemon() {
 # port_is_open PORT
 port_is_open() { timeout 5 bash -c "exec 9<>/dev/tcp/$server/$1" 2>/dev/null; }
 
-# start_nfs [locks]: with "locks", NFS 3 has locks too (NLM), with which no client can be on the login node.
+# start_nfs [locks]: with "locks", NFS 3 has locks too (NLM). Then no client can be on the login node.
 start_nfs() {
     local nlm=false
     mkdir -p "$export_dir" "$nfs"

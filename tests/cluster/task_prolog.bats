@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# With batchai's TaskProlog, nothing of a job with --batchai-* options runs on a node that has not the plugin's line.
+# With batchai's TaskProlog, a job with --batchai-* options runs no task on a node without the plugin's line.
 # minislurm: -n 2 -s "TaskProlog=$BATCHAI_SOURCE/etc/task-prolog"
 # plugin: policy=/run/minislurm/batchai.toml
 #

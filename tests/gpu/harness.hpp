@@ -48,7 +48,7 @@ inline Machine& machine() {
     return found;
 }
 
-// Asks CUDA how many GPUs there are, in a process that ends. Why there are none; empty: there are.
+// Asks CUDA for the number of GPUs, in a process of its own. Returns why there is none; else empty.
 std::string look_for_gpus();
 
 // body(rank, board) in a process for each rank of nodes of so many ranks. last: how the last one is

@@ -21,7 +21,7 @@ for header in /usr/{local/cuda/,}include/nccl.h; do
     fi
 done
 
-# Under the name by which the loader looks for it.
+# The name that the loader looks for.
 take() {
     local name
     name=$(objdump -p "$1" | awk '$1 == "SONAME" { print $2 }')

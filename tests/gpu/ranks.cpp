@@ -28,7 +28,7 @@ pmix_value_t* new_value() {
 
 extern "C" {
 
-// The process is this rank of a job of so many, whose board is in the file. 0; -1: it cannot be.
+// Makes the process this rank of a job of `size`, whose board is in the file. Returns 0, or -1.
 PMIX_EXPORT int gpu_ranks_join(const char* path, int rank, int size) {
     const int file = ::open(path, O_RDWR | O_CLOEXEC);
     if (file < 0 || size > Board::kRanks) return -1;

@@ -143,7 +143,7 @@ check_horovod() {
     echo "horovod: ok"
 }
 
-# count COMMAND - as one more test, which says what has come of it: 0, 77 where it was skipped.
+# count COMMAND - runs it as one more test, and counts its exit code: 0, or 77 if it was skipped.
 count() {
     local rc=0
     "$@" || rc=$?

@@ -10,7 +10,7 @@
 
 namespace batchai::coll::gpu {
 
-// Keeps `blocks` blocks of 256 threads busy with so many dependent multiplications each.
+// Keeps `blocks` blocks of 256 threads busy, each with this number of dependent multiplications.
 cudaError_t burn(long long multiplications, int blocks, cudaStream_t stream);
 // to[i] = value
 cudaError_t fill(float* to, std::size_t count, float value, cudaStream_t stream);

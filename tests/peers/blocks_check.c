@@ -99,7 +99,7 @@ static void blocks(batchai_coll_comm* of) {
 
 // ---- splits ------------------------------------------------------------------------------------
 
-// A communicator of every step-th rank from the first; null where this one is none of them.
+// A communicator of every step-th rank from the first; null on the other ranks.
 static batchai_coll_comm* every(int step, int first) {
     int ranks[kMost];
     size_t count = 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A plain MPI program that does little except wait.
-// spin_check COUNT: does so many allreduces; rank 0 prints "yield Y, N ns": the value of Open MPI's
+// spin_check COUNT: does COUNT allreduces; rank 0 prints "yield Y, N ns": the value of Open MPI's
 // mpi_yield_when_idle, and the time of one allreduce.
 #include <mpi.h>
 #include <stdio.h>

@@ -30,7 +30,7 @@ void expect(bool right) {
     std::exit(1);
 }
 
-// Of so many steps in batches of ten.
+// The median step, of batches of ten steps.
 template <class Step>
 double median(int steps, Step step) {
     constexpr int kBatch = 10, kWarmUp = 50;

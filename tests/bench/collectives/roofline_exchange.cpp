@@ -21,7 +21,7 @@ std::size_t moved(ssize_t result) {
     return result > 0 ? static_cast<std::size_t>(result) : 0;
 }
 
-// Sends so many bytes to the next node and gets as many from the previous one, at once.
+// Sends `bytes` to the next node and gets as many from the previous one at the same time.
 void exchange(const Ring& ring, const Buffer& out, const Buffer& in, std::size_t bytes) {
     const char* from = reinterpret_cast<const char*>(out.data());
     char* to = reinterpret_cast<char*>(in.data());

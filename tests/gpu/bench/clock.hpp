@@ -14,7 +14,7 @@
 
 namespace batchai::coll::gpu {
 
-// How often something of so many bytes is done: enough for a median, and not for ever.
+// How often an operation on `bytes` is repeated: enough for a median, in bounded time.
 inline int calls_of(std::size_t bytes) {
     if (machine().brief) return 1;
     return static_cast<int>(std::clamp<std::size_t>((std::size_t{1} << 30) / bytes, 5, 41));

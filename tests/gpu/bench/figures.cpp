@@ -54,7 +54,7 @@ bool Figures::complete() const {
                        [](const Figure& each) { return each.measured; });
 }
 
-// The part of its bound; 0: there is none.
+// The reached part of its bound; 0 if it has no bound.
 double Figures::reached(std::size_t row) const {
     const Figure& figure = figures_[row];
     if (!figure.measured || figure.bound == 0 || figure.value == 0) return 0;

@@ -21,7 +21,7 @@ struct Counts {
     std::atomic<bool> device_ended = false, too_early = false;
 };
 
-// Its end waits until so many of them have begun theirs.
+// Its destructor waits until `wanted` destructors of this class have begun.
 class Stuck final : public StreamComm {
   public:
     Stuck(Counts& counts, int wanted) : counts_(counts), wanted_(wanted) {}

@@ -197,7 +197,7 @@ class Trainer {
     Queue queue_;
 };
 
-// Of so many numbers each, one after another, at any address that numbers may have.
+// Tensors of these counts of numbers, one after another, at any address aligned for numbers.
 std::vector<Trainer::Tensor> tensors_of(const std::vector<std::size_t>& counts) {
     std::vector<Trainer::Tensor> tensors;
     std::size_t at = 0;

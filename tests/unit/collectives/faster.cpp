@@ -12,7 +12,7 @@ BOOST_AUTO_TEST_SUITE(faster)
 
 namespace {
 
-// The ways of so many messages; each way takes its time.
+// The way that each of `messages` messages takes, if the ways take these times.
 std::vector<Faster::Way> ways(Faster& faster, std::size_t bytes, int messages,
                               std::chrono::nanoseconds slots, std::chrono::nanoseconds in_place) {
     std::vector<Faster::Way> ways;

@@ -225,7 +225,7 @@ BOOST_AUTO_TEST_CASE(an_item_limits_the_group_that_ends_with_it) {
 
 namespace {
 
-// Of a cycle of tensors of so many KiB.
+// The frozen schedule of a cycle of tensors with these sizes in KiB.
 Schedule frozen_schedule(const std::vector<std::size_t>& sizes, std::vector<Submission>& tensors) {
     tensors.resize(sizes.size());
     std::vector<Submission*> round;

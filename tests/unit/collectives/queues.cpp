@@ -128,7 +128,7 @@ BOOST_AUTO_TEST_CASE(open_and_close_many_times) {
     });
 }
 
-// One rank leaves without the others, who wait for it, leave, or both.
+// One rank leaves without the others. They wait for it, leave, or do both.
 BOOST_AUTO_TEST_CASE(end_after_a_failure) {
     for (int round = 0; round < kSteps; ++round) {
         Threads(2).run_ranks([&](const Threads::Rank& rank) -> std::string {

@@ -85,7 +85,7 @@ class Ranks {
     void cut(int node) {
         for (const auto& network : networks_) network->cut(node);
     }
-    // It is after so many steps of all ranks.
+    // The cable of `node` is pulled after this number of steps of all ranks.
     struct Cut {
         int node;
         std::size_t step;

@@ -51,7 +51,7 @@ class Trial {
     Trial& operator=(const Trial&) = delete;
 
     const Call& call() const { return call_; }
-    // The result is as it should be, and what was sent is as it was. After the call has ended.
+    // After the call: the result is right, and the send buffer is unchanged.
     bool right() const { return receive_ == expected_ && send_ == given_; }
     // As before the call.
     void reset() { fill(); }

@@ -32,7 +32,7 @@ inline std::pair<Tls::Io, Tls::Io> shake(Tls& one, Tls& other) {
     return {a, b};
 }
 
-// How often the loop turns in half a second in which the process has no free descriptors.
+// The number of the loop's turns in half a second while the process has no free descriptor.
 inline int turns_without_descriptors(Loop& loop) {
     rlimit before{};
     ::getrlimit(RLIMIT_NOFILE, &before);

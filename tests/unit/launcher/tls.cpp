@@ -172,7 +172,7 @@ BOOST_AUTO_TEST_CASE(a_record_that_is_cut_off_is_not_taken_for_a_whole_one) {
     BOOST_TEST(got.empty());
 }
 
-// With BATCHAI_SOAK=1 so many that the ends change their keys on the way.
+// With BATCHAI_SOAK=1 enough bytes for the ends to change their keys.
 BOOST_AUTO_TEST_CASE(a_connection_does_not_end_for_how_much_it_has_carried) {
     Ends ends;
     ends.shake();

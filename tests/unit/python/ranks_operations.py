@@ -91,7 +91,7 @@ class Allreduce(unittest.TestCase):
     def test_numbers_of_16_bits_are_rounded_on_the_node_and_at_the_end(self):
         beside = hvd.broadcast(torch.tensor(hvd.local_size()), 0).item() - 1  # on rank 0's node
         for kind, least in ((torch.float16, 2.0 ** -11), (torch.bfloat16, 2.0 ** -8)):
-            # Half of 1's last place, from each rank: the sum is none the less that of all ranks.
+            # Each rank adds half of 1's last place. The sum must still have all ranks' parts.
             tensor = torch.full((100,), 1.0 if RANK == 0 else least, dtype=kind)
             first_node = torch.full((100,), 1.0 + beside * least).to(kind).float()
             expected = (first_node + (SIZE - 1 - beside) * least).to(kind)

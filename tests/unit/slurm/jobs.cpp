@@ -38,7 +38,7 @@ BOOST_AUTO_TEST_CASE(each_task_of_an_array_is_found_by_its_number) {
     BOOST_TEST(state(job::Number::of_task(26, 4)) == "");
     // An older release of batchai recorded a task's own number.
     BOOST_TEST(jobs.find(job::Number::of_job(28))->number.text() == "26_1");
-    // A task that waits has no number of its own yet: 26 is none of them.
+    // A task that waits has no number of its own yet: 26 is not a task's.
     BOOST_TEST(jobs.find(job::Number::of_task(26, 2))->number.own() == 0);
     BOOST_TEST(state(job::Number::of_job(26)) == "");
     BOOST_TEST(state(job::Number::of_job(30)) == "RUNNING");
