@@ -14,7 +14,8 @@ import tables
 
 def cell(row):
     ahead = f"{row.ahead[0]:.2f}" if row.ahead else "-"
-    return f"{row.bound / row.usec['batchai']:.0%}".replace("%", " %") + ", " + (f"**{ahead}**" if row.behind else ahead)
+    part = f"{row.bound / row.usec['batchai']:.0%}".replace("%", " %") if row.bound else "-"
+    return f"{part}, **{ahead}**" if row.behind else f"{part}, {ahead}"
 
 
 def main():
