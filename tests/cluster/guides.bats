@@ -9,6 +9,9 @@
 load cli
 load containers
 
+BATS_TEST_TIMEOUT=$(often 3000 280) # ranks that load TensorFlow beside other tests
+export BATS_TEST_TIMEOUT
+
 # The site that the pages are about: a share, a cluster, images on the host and, where it is installed, in Charliecloud.
 setup_file() {
     make_site
@@ -40,12 +43,13 @@ setup() {
 
 forget_outputs() { rm -rf "$share"/{cifar,data,out} "$(alice_home)/.local" "$work"; }
 
-# page FILE: runs the commands of docs/FILE as $user. With GUIDES_PRINT=DIRECTORY what they print is written there instead.
+# page FILE [SECONDS]: runs the commands of docs/FILE as $user, each in half of these seconds. With
+# GUIDES_PRINT=DIRECTORY what they print is written there instead.
 page() {
     # shellcheck disable=SC2034 # of lib.bash
-    local deadline=110
-    as_alice test -x "$(type -P python3)" || user=(timeout -k 2 110) # in a home directory that alice may not enter
-    local command=("$BATCHAI_SOURCE/tests/docs/run_page" --timeout 60 --show "$(alice_home)=/home/alice" --show "$share=/data/myshare"
+    local deadline=${2-120}
+    as_alice test -x "$(type -P python3)" || user=(timeout -k 2 "$deadline") # in a home directory that alice may not enter
+    local command=("$BATCHAI_SOURCE/tests/docs/run_page" --timeout $((deadline / 2)) --show "$(alice_home)=/home/alice" --show "$share=/data/myshare"
         --show "$data=/data/images" "$BATCHAI_SOURCE/docs/$1")
     if [ -n "${GUIDES_PRINT-}" ]; then
         "${user[@]}" "${command[@]}" --print >"$GUIDES_PRINT/${1##*/}"
@@ -130,7 +134,7 @@ judged() {
 
 @test "old-keras-and-tensorflow-scripts" {
     with_python tf_keras tf2.21
-    page how-to/old-keras-and-tensorflow-scripts.md
+    page how-to/old-keras-and-tensorflow-scripts.md 270
 }
 
 @test "torch-distributed" {

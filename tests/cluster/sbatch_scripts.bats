@@ -9,10 +9,13 @@
 
 load plugin
 
+BATS_TEST_TIMEOUT=$(often 3000 280)
+export BATS_TEST_TIMEOUT
+
 setup() {
     cd "$(mktemp -d "$MINISLURM_DIR/script.XXXX")" || return
     export OMP_NUM_THREADS=1 TF_CPP_MIN_LOG_LEVEL=3 CUDA_VISIBLE_DEVICES=
-    deadline=120 # frameworks are loaded by all ranks at once
+    deadline=240 # frameworks are loaded by all ranks at once
 }
 
 # run_script NAME [SBATCH_OPTION]...: the script of contrib/sbatch; it succeeds, and its output is in the file out.
