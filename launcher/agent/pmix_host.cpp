@@ -282,26 +282,27 @@ void PmixHost::log(int rank, Stream stream, std::string text) {
 }
 
 void PmixHost::receive(Kind kind, Reader& reader) {
-    const auto take = [&](auto message, auto handler) {
-        message.fields(reader);
-        if (reader.ok()) handler(std::move(message));
-    };
     switch (kind) {
         case Kind::fence_done:
-            return take(FenceDone{},
-                        [this](auto piece) { node_.branch.on_done(std::move(piece)); });
+            if (FenceDone piece; decode(reader, piece)) node_.branch.on_done(std::move(piece));
+            return;
         case Kind::fence_query:
-            return take(FenceQuery{}, [this](const auto& query) {
+            if (FenceQuery query; decode(reader, query)) {
                 node_.root.send(FenceAnswer{query.id, node_.branch.has_given(query.id)});
-            });
+            }
+            return;
         case Kind::modex_request:
-            return take(ModexRequest{}, [this](auto request) { on_modex_request(request); });
+            if (ModexRequest request; decode(reader, request)) on_modex_request(request);
+            return;
         case Kind::modex_reply:
-            return take(ModexReply{}, [this](auto reply) { on_modex_reply(std::move(reply)); });
+            if (ModexReply reply; decode(reader, reply)) on_modex_reply(std::move(reply));
+            return;
         case Kind::notification:
-            return take(Notification{}, [this](const auto& event) { server_->deliver(event); });
+            if (Notification event; decode(reader, event)) server_->deliver(event);
+            return;
         case Kind::store_reply:
-            return take(StoreReply{}, [this](const auto& reply) { on_store_reply(reply); });
+            if (StoreReply reply; decode(reader, reply)) on_store_reply(reply);
+            return;
         default:
             return;
     }
