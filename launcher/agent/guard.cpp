@@ -11,7 +11,7 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "launcher/common/death_notice.hpp"
+#include "launcher/common/bootstrap.hpp"
 #include "launcher/common/exit_code.hpp"
 #include "launcher/common/limits.hpp"
 #include "launcher/common/processes.hpp"

@@ -8,8 +8,19 @@
 #include <cstdlib>
 #include <iomanip>
 #include <sstream>
+#include <string_view>
+#include <utility>
+
+#include "launcher/common/signals.hpp"
 
 namespace batchai::launcher {
+namespace {
+
+// The parts of a death notice.
+constexpr std::string_view kProgram = "batchai-launch: ", kBegin = "the agent on ",
+                           kMiddle = " died of ";
+
+}  // namespace
 
 std::string random_text() {
     std::array<unsigned char, 32> bytes{};
@@ -50,6 +61,20 @@ std::optional<Bootstrap> decode_bootstrap(const std::string& line) {
     if (name != "-") bootstrap.name = name;
     if (job_id != "-") bootstrap.job_id = job_id;
     return bootstrap;
+}
+
+DeathNotice::DeathNotice(std::string of_node, int signal)
+    : node(std::move(of_node)),
+      sentence(fmt::format("{}{}{}{}", kBegin, node, kMiddle, signal_name(signal))) {}
+
+std::optional<DeathNotice> DeathNotice::from_line(const std::string& line) {
+    if (!line.starts_with(kProgram)) return std::nullopt;
+    DeathNotice notice;
+    notice.sentence = line.substr(kProgram.size());
+    const std::size_t middle = notice.sentence.find(kMiddle);
+    if (!notice.sentence.starts_with(kBegin) || middle == std::string::npos) return std::nullopt;
+    notice.node = notice.sentence.substr(kBegin.size(), middle - kBegin.size());
+    return notice;
 }
 
 }  // namespace batchai::launcher

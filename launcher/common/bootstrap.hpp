@@ -1,8 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The first line that an agent reads from its standard input: the root's address, and the job's
-// key, which protects all connections of the job (launcher/common/tls.hpp). The key is never in an
-// argument or in the environment, because other users could read it there.
+// What goes over the standard streams of an agent, a line each.
+//
+// Bootstrap: the first line that an agent reads from its standard input: the root's address, and
+// the job's key, which protects all connections of the job (launcher/common/tls.hpp). The key is
+// never in an argument or in the environment, because other users could read it there.
+//
+// DeathNotice: the cause of an agent's death, reported by its guard. The agent's connection to the
+// root ends with the agent. So the guard writes a line to its standard error, which reaches the
+// root through srun or a local agent's pipe. A node that is down sends none.
 #pragma once
 
 #include <optional>
@@ -28,5 +34,17 @@ std::string random_text();  // 32 random bytes, as 64 hexadecimal digits
 
 std::string encode(const Bootstrap&);  // one line
 std::optional<Bootstrap> decode_bootstrap(const std::string& line);
+
+struct DeathNotice {
+    std::string node;
+    std::string sentence;  // "the agent on n2 died of SIGSEGV"
+
+    DeathNotice(std::string of_node, int signal);
+    // Parses a line that say() has made. Empty: it is another line.
+    static std::optional<DeathNotice> from_line(const std::string& line);
+
+  private:
+    DeathNotice() = default;
+};
 
 }  // namespace batchai::launcher

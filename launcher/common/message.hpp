@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The messages between root and agents, one struct each. kKind is the message's number on the wire.
+// The messages between root and agents, one struct each.
 #pragma once
 
 #include <chrono>
@@ -61,12 +61,16 @@ enum class Kind : std::uint8_t {
     missing_rank,
 };
 
+// A message: its number on the wire, and its members in the order of its bytes.
+#define BATCHAI_MESSAGE(kind, ...)            \
+    static constexpr Kind kKind = Kind::kind; \
+    BATCHAI_FIELDS(__VA_ARGS__)
+
 // ---- starting -----------------------------------------------------------------------------------
 
 // Agent to root: the first message on the connection. Its number, and version and name as its
 // first fields, are the same in every release.
 struct Hello {
-    static constexpr Kind kKind = Kind::hello;
     std::string version;
     std::string name;
     int node = 0;
@@ -77,8 +81,8 @@ struct Hello {
     int tree_port = 0;      // for its children in the tree; 0: it has none
     // See readiness.hpp.
     bool in_job_mounts = false;
-    BATCHAI_FIELDS(version, name, node, clock, gpus, granted_cores, free_port, tree_port,
-                   in_job_mounts);
+    BATCHAI_MESSAGE(hello, version, name, node, clock, gpus, granted_cores, free_port, tree_port,
+                    in_job_mounts);
 };
 
 // The reason to refuse this Hello, if its agent has another version than this. It reads only the
@@ -91,7 +95,6 @@ enum class Role : std::uint8_t { ranks, script };
 
 // Root to every agent when all have sent Hello: what to start.
 struct Launch {
-    static constexpr Kind kKind = Kind::launch;
     std::string nspace;
     RankMap map;
     std::vector<Program> programs;
@@ -112,25 +115,23 @@ struct Launch {
     std::vector<std::string> preparation;  // a command to run first; empty: none
     std::string preparation_input;
     std::string host_file;  // the text for $AZ_BATCHAI_MPI_HOST_FILE; empty: it is written already
-    BATCHAI_FIELDS(nspace, map, programs, directory, role, slurm, environment, settings,
-                   parent_address, parent_port, shared_host, append_output, output_line,
-                   execution_log, record, preparation, preparation_input, host_file);
+    BATCHAI_MESSAGE(launch, nspace, map, programs, directory, role, slurm, environment, settings,
+                    parent_address, parent_port, shared_host, append_output, output_line,
+                    execution_log, record, preparation, preparation_input, host_file);
 };
 
 // Agent to root: the ranks can start here. Then root to every agent, when all have sent it: start
 // them.
 struct Prepared {
-    static constexpr Kind kKind = Kind::prepared;
     std::string address;     // at which other nodes reach the ranks
     std::vector<int> ports;  // one for each rank; the agent keeps them free
-    BATCHAI_FIELDS(address, ports);
+    BATCHAI_MESSAGE(prepared, address, ports);
 };
 struct Go {
-    static constexpr Kind kKind = Kind::go;
     std::string master_address;
     int master_port = 0;
     std::vector<std::string> workers;  // "address:port" by rank; empty: too many, no free ports
-    BATCHAI_FIELDS(master_address, master_port, workers);
+    BATCHAI_MESSAGE(go, master_address, master_port, workers);
 };
 
 // Agent to root, instead of starting a rank: what the rank would get.
@@ -142,9 +143,8 @@ struct RankPlan {
     BATCHAI_FIELDS(rank, gpus, cpus, environment);
 };
 struct Planned {
-    static constexpr Kind kKind = Kind::planned;
     std::vector<RankPlan> ranks;
-    BATCHAI_FIELDS(ranks);
+    BATCHAI_MESSAGE(planned, ranks);
 };
 
 // ---- running ------------------------------------------------------------------------------------
@@ -157,42 +157,36 @@ enum class Stream : std::uint8_t { out, err };
 // with output_taken when they are written. An agent limits the amount of unanswered output, so a
 // slow terminal slows the ranks down and does not fill memory.
 struct Output {
-    static constexpr Kind kKind = Kind::output;
     int rank = 0;
     Stream stream = Stream::out;
     std::string bytes;
-    BATCHAI_FIELDS(rank, stream, bytes);
+    BATCHAI_MESSAGE(output, rank, stream, bytes);
 };
 struct OutputTaken {
-    static constexpr Kind kKind = Kind::output_taken;
     std::uint64_t bytes = 0;
-    BATCHAI_FIELDS(bytes);
+    BATCHAI_MESSAGE(output_taken, bytes);
 };
 
 // Agent to root: a file of a rank's output cannot be written. It says where the output continues.
 struct Misplaced {
-    static constexpr Kind kKind = Kind::misplaced;
     std::string line;
     std::string place = {};  // where the output is kept, "n1:/var/tmp/..."; empty: nowhere
     bool returned = false;   // what was kept there is in its own file after all
-    BATCHAI_FIELDS(line, place, returned);
+    BATCHAI_MESSAGE(misplaced, line, place, returned);
 };
 
 // Standard input for rank 0. Empty bytes mean its end. The next piece follows the answer to the
 // last one.
 struct Input {
-    static constexpr Kind kKind = Kind::input;
     std::string bytes;
-    BATCHAI_FIELDS(bytes);
+    BATCHAI_MESSAGE(input, bytes);
 };
 struct InputTaken {
-    static constexpr Kind kKind = Kind::input_taken;
-    BATCHAI_FIELDS();
+    BATCHAI_MESSAGE(input_taken);
 };
 
 // Agent to root: how a rank ended.
 struct RankEnd {
-    static constexpr Kind kKind = Kind::rank_end;
     enum class How : std::uint8_t { exited, signaled, not_started, aborted };
     enum class Pmix : std::uint8_t { never_joined, joined, left };
     int rank = 0;
@@ -209,8 +203,8 @@ struct RankEnd {
     std::string message;            // for not_started and aborted: the reason
     std::vector<std::string> tail;  // last lines of its stderr
     std::vector<std::string> library_errors;
-    BATCHAI_FIELDS(rank, how, code, core, pid, gpu, memory, pmix, asked, time, ran, message, tail,
-                   library_errors);
+    BATCHAI_MESSAGE(rank_end, rank, how, code, core, pid, gpu, memory, pmix, asked, time, ran,
+                    message, tail, library_errors);
 };
 
 // "was killed by signal 9 (SIGKILL) after 1.5 s"
@@ -221,44 +215,38 @@ inline constexpr std::chrono::milliseconds kGraceAfterFailure{2000};
 
 // Agent to root: the agent cannot do its part. It has started nothing, or is ending everything.
 struct AgentError {
-    static constexpr Kind kKind = Kind::agent_error;
     std::string line;  // complete, with the program and the node
     int code = kOwnFailure;
     bool logged = false;  // it is in the execution log and the job's record already
-    BATCHAI_FIELDS(line, code, logged);
+    BATCHAI_MESSAGE(agent_error, line, code, logged);
 };
 
 // Agent to root: all ranks of the node and their descendants have ended, and their output is sent.
 struct NodeDone {
-    static constexpr Kind kKind = Kind::node_done;
-    BATCHAI_FIELDS();
+    BATCHAI_MESSAGE(node_done);
 };
 
 // Root to agents: send the ranks this signal, and SIGKILL after the grace period. A second End
 // sends SIGKILL at once.
 struct End {
-    static constexpr Kind kKind = Kind::end;
     int signal = 0;
     int grace = 0;  // milliseconds
-    BATCHAI_FIELDS(signal, grace);
+    BATCHAI_MESSAGE(end, signal, grace);
 };
 // Agent to root: Slurm or a user has sent the agent this signal. The root decides what happens.
 struct Asked {
-    static constexpr Kind kKind = Kind::asked;
     int signal = 0;
-    BATCHAI_FIELDS(signal);
+    BATCHAI_MESSAGE(asked, signal);
 };
 // Root to agents: send this signal to these ranks. Agent to root: a rank asks for that.
 struct Signal {
-    static constexpr Kind kKind = Kind::signal;
     int signal = 0;
     std::vector<std::uint32_t> ranks;  // or one kAllRanks
-    BATCHAI_FIELDS(signal, ranks);
+    BATCHAI_MESSAGE(signal, signal, ranks);
 };
 // Root to agents: report the state of the ranks.
 struct Inspect {
-    static constexpr Kind kKind = Kind::inspect;
-    BATCHAI_FIELDS();
+    BATCHAI_MESSAGE(inspect);
 };
 // What a rank does in the collective library, from its progress page.
 struct RankProgress {
@@ -281,40 +269,35 @@ struct RankState {
     BATCHAI_FIELDS(rank, text, stopped, progress);
 };
 struct Inspected {
-    static constexpr Kind kKind = Kind::inspected;
     std::vector<RankState> ranks;  // the ranks that run
-    BATCHAI_FIELDS(ranks);
+    BATCHAI_MESSAGE(inspected, ranks);
 };
 // Root to an agent: read the stacks of a rank. Then the agent's answer.
 struct StackQuery {
-    static constexpr Kind kKind = Kind::stack_query;
     int rank = 0;
-    BATCHAI_FIELDS(rank);
+    BATCHAI_MESSAGE(stack_query, rank);
 };
 struct Stack {
-    static constexpr Kind kKind = Kind::stack;
     int rank = 0;
     int pid = 0;
     std::string source;  // "Python", "gdb" or "kernel"; empty: the rank has ended
     std::vector<std::string> lines;
-    BATCHAI_FIELDS(rank, pid, source, lines);
+    BATCHAI_MESSAGE(stack, rank, pid, source, lines);
 };
 // Agent to root: the node's ranks have made no progress for LaunchSettings::hang_report. Or one has
 // again.
 struct Quiet {
-    static constexpr Kind kKind = Kind::quiet;
     enum class Progress : std::uint8_t {
         moving,
         silent,
         waiting  // silent, and some of the ranks wait for others
     };
     Progress progress = Progress::moving;
-    BATCHAI_FIELDS(progress);
+    BATCHAI_MESSAGE(quiet, progress);
 };
 // Root to agents: the job has ended. Clean up and exit.
 struct Bye {
-    static constexpr Kind kKind = Kind::bye;
-    BATCHAI_FIELDS();
+    BATCHAI_MESSAGE(bye);
 };
 
 }  // namespace batchai::launcher

@@ -10,9 +10,8 @@ namespace batchai::launcher {
 
 // Whether a rank of the node is between PMIx_Init and PMIx_Finalize. Sent when that changes.
 struct Joined {
-    static constexpr Kind kKind = Kind::joined;
     bool any = false;
-    BATCHAI_FIELDS(any);
+    BATCHAI_MESSAGE(joined, any);
 };
 
 inline constexpr const char* kPmi1 = "PMI-1";
@@ -34,80 +33,70 @@ struct FenceId {
 };
 // Up the tree: the data of a node, or of a node and all nodes below it.
 struct Fence {
-    static constexpr Kind kKind = Kind::fence;
     FenceId id;
     std::int32_t status = 0;
     std::vector<int> broken;  // nodes whose library does not find a local rank
     std::string data;
-    BATCHAI_FIELDS(id, status, broken, data);
+    BATCHAI_MESSAGE(fence, id, status, broken, data);
 };
 // Up the tree: a rank has left PMIx and ended, so that fences must not wait for it.
 struct Left {
-    static constexpr Kind kKind = Kind::left;
     int rank = 0;
-    BATCHAI_FIELDS(rank);
+    BATCHAI_MESSAGE(left, rank);
 };
 // Agent to root: a rank of its node waits in PMIx for a rank that has left and ended.
 struct MissingRank {
-    static constexpr Kind kKind = Kind::missing_rank;
     int rank = 0;
-    BATCHAI_FIELDS(rank);
+    BATCHAI_MESSAGE(missing_rank, rank);
 };
 // Down the tree: the data of all, in consecutive pieces.
 struct FenceDone {
-    static constexpr Kind kKind = Kind::fence_done;
     FenceId id;
     std::int32_t status = 0;
     std::uint64_t serial = 0;  // unique among the fences of the job
     std::string data;
     bool last = true;
-    BATCHAI_FIELDS(id, status, serial, data, last);
+    BATCHAI_MESSAGE(fence_done, id, status, serial, data, last);
 };
 // Root to agent: has the node given its data to this fence? Then the agent's answer.
 struct FenceQuery {
-    static constexpr Kind kKind = Kind::fence_query;
     FenceId id;
-    BATCHAI_FIELDS(id);
+    BATCHAI_MESSAGE(fence_query, id);
 };
 struct FenceAnswer {
-    static constexpr Kind kKind = Kind::fence_answer;
     FenceId id;
     bool given = false;
-    BATCHAI_FIELDS(id, given);
+    BATCHAI_MESSAGE(fence_answer, id, given);
 };
 // Agent to its parent in the tree: the first message on their connection.
 struct TreeHello {
-    static constexpr Kind kKind = Kind::tree_hello;
     int node = 0;
-    BATCHAI_FIELDS(node);
+    BATCHAI_MESSAGE(tree_hello, node);
 };
 
 // An event that a rank has sent with PMIx_Notify_event. The root passes it on to the other agents.
 struct Notification {
-    static constexpr Kind kKind = Kind::notification;
     std::int32_t code = 0;
     std::uint32_t source = 0;  // rank
     std::uint8_t range = 0;    // PMIx's
     std::string info;          // packed by the library
-    BATCHAI_FIELDS(code, source, range, info);
+    BATCHAI_MESSAGE(notification, code, source, range, info);
 };
 
 // Asks for the data of one rank on behalf of node `origin`. The root passes the question and the
 // answer on.
 struct ModexRequest {
-    static constexpr Kind kKind = Kind::modex_request;
     int origin = 0;
     std::uint64_t id = 0;
     std::uint32_t rank = 0;
-    BATCHAI_FIELDS(origin, id, rank);
+    BATCHAI_MESSAGE(modex_request, origin, id, rank);
 };
 struct ModexReply {
-    static constexpr Kind kKind = Kind::modex_reply;
     int origin = 0;
     std::uint64_t id = 0;
     std::int32_t status = 0;
     std::string data;
-    BATCHAI_FIELDS(origin, id, status, data);
+    BATCHAI_MESSAGE(modex_reply, origin, id, status, data);
 };
 
 // One published item. The PMIx library has packed its value.
@@ -117,31 +106,27 @@ struct Item {
     BATCHAI_FIELDS(owner, key, value);
 };
 struct Publish {
-    static constexpr Kind kKind = Kind::publish;
     std::uint64_t id = 0;
     std::vector<Item> items;
-    BATCHAI_FIELDS(id, items);
+    BATCHAI_MESSAGE(publish, id, items);
 };
 struct Lookup {
-    static constexpr Kind kKind = Kind::lookup;
     std::uint64_t id = 0;
     std::vector<std::string> keys;
     bool wait = false;  // until all are published
-    BATCHAI_FIELDS(id, keys, wait);
+    BATCHAI_MESSAGE(lookup, id, keys, wait);
 };
 struct Unpublish {
-    static constexpr Kind kKind = Kind::unpublish;
     std::uint64_t id = 0;
     std::uint32_t owner = 0;
     std::vector<std::string> keys;  // empty: all keys of the owner
-    BATCHAI_FIELDS(id, owner, keys);
+    BATCHAI_MESSAGE(unpublish, id, owner, keys);
 };
 struct StoreReply {
-    static constexpr Kind kKind = Kind::store_reply;
     std::uint64_t id = 0;
     std::int32_t status = 0;
     std::vector<Item> items;
-    BATCHAI_FIELDS(id, status, items);
+    BATCHAI_MESSAGE(store_reply, id, status, items);
 };
 
 namespace gloo {
@@ -154,16 +139,14 @@ struct Request {
 // The request of a rank that uses Horovod's own Gloo, and the whole answer. The agent chooses the
 // id.
 struct GlooRequest {
-    static constexpr Kind kKind = Kind::gloo_request;
     std::uint64_t id = 0;
     gloo::Request request;
-    BATCHAI_FIELDS(id, request);
+    BATCHAI_MESSAGE(gloo_request, id, request);
 };
 struct GlooReply {
-    static constexpr Kind kKind = Kind::gloo_reply;
     std::uint64_t id = 0;
     std::string text;
-    BATCHAI_FIELDS(id, text);
+    BATCHAI_MESSAGE(gloo_reply, id, text);
 };
 
 }  // namespace batchai::launcher

@@ -25,11 +25,23 @@ struct Tree {
     int radix = kDefaultRadix;
 
     int parent(int node) const { return node / radix - 1; }
-    std::vector<int> children(int node) const;  // node or kRoot
+    std::vector<int> children(int node) const {  // of a node or kRoot
+        std::vector<int> list;
+        const long first = static_cast<long>(radix) * (node + 1);
+        for (long child = first; child < first + radix && child < nodes; ++child) {
+            list.push_back(static_cast<int>(child));
+        }
+        return list;
+    }
     // The child of `self` at or above `node`, or `self` if node == self. node must be at or below
     // self.
-    int branch(int self, int node) const;
-    bool is_below(int self, int node) const;  // or equal
+    int branch(int self, int node) const {
+        while (node != self && parent(node) != self && node != kRoot) node = parent(node);
+        return node;
+    }
+    bool is_below(int self, int node) const {  // or equal
+        return self == kRoot || branch(self, node) != kRoot;
+    }
 };
 
 }  // namespace batchai::launcher

@@ -19,7 +19,7 @@
 #include <string>
 
 #include "launcher/common/event_loop.hpp"
-#include "launcher/common/own_port.hpp"
+#include "launcher/common/listener.hpp"
 #include "launcher/gloo/key_values.hpp"
 #include "sys/result.hpp"
 

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "launcher/common/death_notice.hpp"
+#include "launcher/common/bootstrap.hpp"
 #include "launcher/common/event_loop.hpp"
 #include "launcher/root/starter.hpp"
 

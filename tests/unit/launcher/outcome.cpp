@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launcher/root/outcome.hpp"
 
-#include "launcher/common/death_notice.hpp"
+#include "launcher/common/bootstrap.hpp"
 #include "tests/unit/printing.hpp"
 
 #include <boost/test/unit_test.hpp>

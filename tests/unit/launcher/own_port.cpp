@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "launcher/common/own_port.hpp"
+#include "launcher/common/listener.hpp"
 
 #include <boost/test/unit_test.hpp>
 
