@@ -75,14 +75,20 @@ void say_ignored(const Options& options, const Allocation& allocation) {
     }
 }
 
-int run_command(const Options& options) {
-    auto allocation = options.local ? sys::Result(local_allocation(options.local_nodes.value_or(1)))
-                                    : find_allocation(env::current());
-    if (!allocation) return fail(allocation.error().message);
-    if (auto able = check_requeue(options.requeue, *allocation); !able) {
-        return fail(able.error().message);
-    }
+// The nodes of the job. nodes: the number that --local plays if the user names none.
+sys::Result<Allocation> choose_allocation(const Options& options, int nodes) {
+    auto allocation = options.local
+                          ? sys::Result(local_allocation(options.local_nodes.value_or(nodes)))
+                          : find_allocation(env::current());
+    if (!allocation) return allocation;
+    if (auto able = check_requeue(options.requeue, *allocation); !able) return able.error();
     say_ignored(options, *allocation);
+    return allocation;
+}
+
+int run_command(const Options& options) {
+    const auto allocation = choose_allocation(options, 1);
+    if (!allocation) return fail(allocation.error().message);
     auto restart_directory = choose_restart_directory(options, *allocation, {});
     if (!restart_directory) return fail(restart_directory.error().message);
     Session session;
@@ -119,15 +125,8 @@ int run_job(const Options& options) {
         options.local || options.without_plugin ? Preparer::launcher : Preparer::plugin);
     if (!job) return fail(job.error().message);
     JobFileRun& run = **job;
-    auto allocation =
-        options.local
-            ? sys::Result(local_allocation(options.local_nodes.value_or(run.node_count())))
-            : find_allocation(env::current());
+    const auto allocation = choose_allocation(options, run.node_count());
     if (!allocation) return fail(allocation.error().message);
-    say_ignored(options, *allocation);
-    if (auto able = check_requeue(options.requeue, *allocation); !able) {
-        return fail(able.error().message);
-    }
     auto restart_directory = choose_restart_directory(options, *allocation, run.record());
     if (!restart_directory) return fail(restart_directory.error().message);
     SessionResult result;

@@ -6,29 +6,21 @@
 #pragma once
 
 #include <functional>
-#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "launcher/common/allocation.hpp"
-#include "launcher/common/bootstrap.hpp"
-#include "launcher/common/channel.hpp"
-#include "launcher/common/door.hpp"
-#include "launcher/common/exit_code.hpp"
 #include "launcher/common/settings.hpp"
-#include "launcher/common/signals.hpp"
-#include "launcher/common/sink.hpp"
-#include "launcher/common/terminal.hpp"
-#include "launcher/root/fence_inquiry.hpp"
+#include "launcher/root/ending.hpp"
 #include "launcher/root/input_feed.hpp"
 #include "launcher/root/inspection.hpp"
+#include "launcher/root/nodes.hpp"
 #include "launcher/root/outcome.hpp"
 #include "launcher/root/plan_view.hpp"
 #include "launcher/root/printer.hpp"
 #include "launcher/root/relay.hpp"
 #include "launcher/root/starter.hpp"
-#include "launcher/root/starter_words.hpp"
 
 namespace batchai::launcher {
 
@@ -67,8 +59,7 @@ struct Session {
     Allocation allocation;
     LaunchSettings settings;
     Planner plan;
-    // The destinations of the ranks' output.
-    Sink::Target output = standard_stream(1), error = standard_stream(2);
+    JobOutput::Targets output;   // of the ranks
     bool output_is_ours = true;  // the ranks' stderr is also the launcher's
     int attempt = 0, max_restarts = 0;
     Carried carried;                // from earlier attempts
@@ -89,11 +80,7 @@ struct SessionResult {
     std::string error_file = {};  // of the failed rank; see Outcome::error_file
 };
 
-// What a rank does in so short a time before a signal that ends the job is a consequence: Slurm
-// may signal ranks first.
-inline constexpr std::chrono::seconds kConsequence{1};
-
-class Coordinator {
+class Coordinator final : private Events {
   public:
     // Runs the job to its end. Afterwards a thread of libuv may still be in read() or write(),
     // until the process ends.
@@ -102,123 +89,36 @@ class Coordinator {
   private:
     explicit Coordinator(Session session);
     SessionResult run_to_end();
-    bool in_use() const { return input_.reading() || !written(); }
-    // A connection to a process of the job. node is -1 until a valid Hello arrives.
-    struct Peer {
-        std::unique_ptr<Channel> channel;
-        int node = -1;
-    };
-    struct Agent {
-        Peer* peer = nullptr;
-        Hello hello;
-        double offset = 0;  // the root's clock minus the agent's
-        std::optional<Prepared> prepared;
-        bool done = false;
-        Quiet::Progress progress = Quiet::Progress::moving;
-    };
-
     sys::Result<void> open();
     void ask_who_ended_it();
-    std::optional<double> timeout_left() const;
-    void admit(Link link);
-    void on_hello(Peer& peer, Reader& reader);
-    bool is_welcome(const Hello& hello) const;
-    void close_door();
-    sys::Result<void> check_ready(const std::vector<Hello>& nodes) const;
-    void launch();
-    Launch launch_for(int node, const Work& work) const;
-    void add_slots(env::Environment& slurm) const;
-    void add_slurm(Launch& launch) const;
-    void add_attempt(env::Environment& environment) const;
+    SessionResult report();
+
+    void on_connected() override;
+    void on_message(int node, Kind kind, Reader& reader) override;
+    void on_agent_lost(int node) override;
+    void on_late(const std::vector<int>& nodes, bool lost) override;
+    void on_agent_died(const DeathNotice& notice) override;
+    void on_written() override { ending_.check_over(); }
+    void on_failure(const std::string& line) override { ending_.fail(line); }
+
     void on_planned(Planned planned);
-    Tree tree() const {
-        return {static_cast<int>(session_.allocation.nodes.size()), session_.settings.radix};
-    }
-    void on_message(int node, Kind kind, Reader& reader);
     void on_prepared(int node, Prepared prepared);
-    Go go() const;
-    void check_served();
+    void on_output(int node, Output output);
     void on_rank_end(int node, RankEnd end);
     void check_awaited();
-    void on_agent_lost(int node);
-    void on_agent_died(const DeathNotice& notice);
-    void on_output(int node, Output output);
-    void on_output_failure(const Sink::Failure& failure);
-    void on_misplaced(const Misplaced& misplaced);
-    void tell(const std::string& line);
-    bool written() const { return out_ == nullptr || (out_->idle() && err_->idle()); }
-    void start_input();
-
-    void on_signal(int signal);
-    void pause();
-    bool ends_job(int signal) const;
-    void on_asked(int signal);
-    void kill_now();
-    void on_child();
-    void show_progress();
-    void on_stall();
-    // then: called when the inspection is complete, unless the job has ended before.
-    void inspect(const std::string& why = {}, std::function<void()> then = {});
-    void on_quiet(int node, Quiet::Progress progress);
-    void check_quiet();
-
-    // since: the time of the failure, by the root's clock; none: now.
-    void fail(const std::string& line, int code = kOwnFailure, Cause cause = Cause::other,
-              std::optional<double> since = {});
-    void end_job(int signal = SIGTERM, std::chrono::milliseconds grace = kGraceAfterFailure);
-    bool all_done() const;
-    bool only_files_are_open() const;
-    void check_over();
-    void on_deadline();
-    void say_bye();
-    void check_gone();
-    std::string names(const std::vector<int>& nodes) const;
-
-    template <class Message>
-    void to_all(const Message& message) {
-        for (Agent& agent : agents_) {
-            if (agent.peer != nullptr) agent.peer->channel->send(message);
-        }
-    }
 
     Session session_;
-    std::optional<TlsKey> key_;
-    std::string namespace_;  // the name of the ranks' PMIx namespace
     Loop loop_;
-    Relay relay_;
-    std::vector<Agent> agents_;
-    std::vector<std::unique_ptr<Peer>> peers_;
-    std::vector<Starter> starters_;
-    StarterWords starter_words_;
-    std::unique_ptr<Door> door_;  // open until all agents have connected
-    std::unique_ptr<SignalEvents> signals_;
-    std::shared_ptr<Sink> out_, err_;  // the same one, if both lead to the same file
-    std::shared_ptr<Printer> printer_out_, printer_err_;
-    Timer stall_, progress_;
-    ActiveTimer timeout_;
-    Timer deadline_, doubt_, pause_;
-    RankMap map_;
-    InputFeed input_;
-    FenceInquiry fence_inquiry_;
-    Inspection inspection_;
-    std::vector<Program> programs_;
-    Plan plan_;  // for --dry-run, with the next two members
-    Secrets secrets_;
-    int planned_ = 0;  // number of ranks
-    StatusLine status_;
+    Work work_;                      // empty until all agents have connected
+    std::vector<RankPlan> planned_;  // for --dry-run
     Outcome outcome_;
-    enum class State { starting, running, ending, over } state_ = State::starting;
-    std::size_t greeted_ = 0;
-    std::vector<std::string> lost_nodes_;
-    int stalls_ = 0;  // during the start
-    bool hang_said_ = false;
-    std::optional<std::uint64_t> bytes_written_;  // at the last look
-    bool agents_had_time_ = false;                // for files, after the last rank's end
-    // What signals have asked for. end_now: the job was ending already.
-    enum class Asking { no, end, end_now } asking_ = Asking::no;
-    int own_signals_ = 0;        // that end the job and that this process received
-    bool srun_ended_ = false;    // too early: Slurm then kills the agents
-    bool srun_matters_ = false;  // srun's text explains the failure
+    Nodes nodes_;
+    Starters starters_;
+    JobOutput output_;
+    InputFeed input_;
+    Relay relay_;
+    Inspection inspection_;
+    Ending ending_;
 };
 
 }  // namespace batchai::launcher

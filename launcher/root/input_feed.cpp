@@ -2,17 +2,21 @@
 #include "launcher/root/input_feed.hpp"
 
 #include <fcntl.h>
+#include <unistd.h>
 
 #include <algorithm>
 
 namespace batchai::launcher {
 
-InputFeed::InputFeed(Loop& loop, std::function<void(const Input&)> send)
-    : loop_(loop), send_(std::move(send)) {
+InputFeed::InputFeed(Loop& loop, Nodes& nodes) : loop_(loop), nodes_(nodes) {
     request_.data = this;
 }
 
-void InputFeed::start() {
+void InputFeed::start(bool wanted) {
+    // If another process group is in the terminal's foreground, reading from the terminal would
+    // stop us.
+    const bool background = ::isatty(0) != 0 && ::tcgetpgrp(0) != ::getpgrp();
+    if (!wanted || background) return nodes_.send(0, Input{});
     state_ = State::started;
     buffer_.resize(1 << 16);
     read();
@@ -48,7 +52,7 @@ void InputFeed::pass_on(ssize_t size) {
                                         });
         return;
     }
-    send_(Input{buffer_.substr(0, static_cast<std::size_t>(std::max<ssize_t>(size, 0)))});
+    nodes_.send(0, Input{buffer_.substr(0, static_cast<std::size_t>(std::max<ssize_t>(size, 0)))});
 }
 
 }  // namespace batchai::launcher

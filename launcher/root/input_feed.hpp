@@ -1,28 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// InputFeed: passes standard input on in blocks. It reads a block when the receiver has taken the
-// last one. A thread of libuv reads, and may stay in read() until the process ends.
+// InputFeed: passes standard input on to the agent of rank 0, in blocks. It reads a block when the
+// receiver has taken the last one. A thread of libuv reads, and may stay in read() until the
+// process ends.
 #pragma once
 
 #include <uv.h>
 
-#include <functional>
 #include <memory>
 #include <string>
 
 #include "launcher/common/event_loop.hpp"
-#include "launcher/common/message.hpp"
+#include "launcher/root/nodes.hpp"
 
 namespace batchai::launcher {
 
 class InputFeed {
   public:
-    // send: an empty block means the end.
-    InputFeed(Loop& loop, std::function<void(const Input&)> send);
+    InputFeed(Loop& loop, Nodes& nodes);
     InputFeed(const InputFeed&) = delete;
     InputFeed& operator=(const InputFeed&) = delete;
 
-    void start();
+    // not wanted: the ranks' input ends at once.
+    void start(bool wanted);
     // Call it when the receiver has taken the last block.
     void next();
     // Stops passing input on.
@@ -35,7 +35,7 @@ class InputFeed {
     void pass_on(ssize_t size);
 
     Loop& loop_;
-    std::function<void(const Input&)> send_;
+    Nodes& nodes_;
     uv_fs_t request_{};
     std::string buffer_;
     enum class State { idle, started, stopped } state_ = State::idle;

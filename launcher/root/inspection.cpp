@@ -13,24 +13,60 @@ namespace {
 
 constexpr int kStates = 64;  // most processes in one report
 constexpr std::chrono::seconds kAnswers{5}, kStacks{15};
+constexpr std::chrono::seconds kFences{10};  // between two looks at the fences
 
 }  // namespace
 
-Inspection::Inspection(Loop& loop, const RankMap& map, Callbacks callbacks)
-    : map_(map), callbacks_(std::move(callbacks)), answers_(loop, [this] { tell(); }) {}
+Inspection::Inspection(Loop& loop, Nodes& nodes, const Relay& relay, const RankMap& map,
+                       double hang_report)
+    : nodes_(nodes),
+      relay_(relay),
+      map_(map),
+      hang_report_(hang_report),
+      answers_(loop, [this] { tell(); }),
+      fences_(loop, [this] { look_at_fences(); }),
+      progress_(nodes.size(), Quiet::Progress::moving) {}
 
-void Inspection::start(const std::string& why, std::size_t nodes, std::function<void()> then) {
-    under_way_ = UnderWay{why, std::move(then), nodes, {}, false};
-    answers_.start(kAnswers);
-}
-
-void Inspection::then(std::function<void()> then) {
-    under_way_->then = std::move(then);
+void Inspection::begin() {
+    running_ = true;
+    fences_.start(kFences, kFences);
 }
 
 void Inspection::stop() {
+    running_ = false;
+    fences_.stop();
     answers_.stop();
     under_way_.reset();
+}
+
+void Inspection::ask(const std::string& why, std::function<void()> then) {
+    if (under_way_) {
+        if (then) under_way_->then = std::move(then);
+        return;
+    }
+    if (!running_) {
+        if (then) then();
+        return;
+    }
+    nodes_.send_all(Inspect{});
+    if (why.empty()) ask_about_fence();
+    under_way_ = UnderWay{why, std::move(then), static_cast<std::size_t>(nodes_.size()), {}, false};
+    answers_.start(kAnswers);
+}
+
+bool Inspection::on_message(int node, Kind kind, Reader& reader) {
+    if (Inspected inspected; kind == Kind::inspected && decode(reader, inspected)) {
+        on_inspected(std::move(inspected));
+    } else if (Stack stack; kind == Kind::stack && decode(reader, stack)) {
+        on_stack(stack);
+    } else if (Quiet quiet; kind == Kind::quiet && decode(reader, quiet)) {
+        on_quiet(node, quiet.progress);
+    } else if (FenceAnswer answer; kind == Kind::fence_answer && decode(reader, answer)) {
+        on_fence_answer(node, answer);
+    } else {
+        return false;
+    }
+    return true;
 }
 
 void Inspection::on_inspected(Inspected inspected) {
@@ -55,7 +91,7 @@ void Inspection::tell() {
     under_way_->unanswered = hang.interesting.size();
     if (hang.interesting.empty()) return end();
     for (const int rank : hang.interesting) {
-        callbacks_.ask_for_stack(map_.node_of(rank), StackQuery{rank});
+        nodes_.send(map_.node_of(rank), StackQuery{rank});
     }
     answers_.start(kStacks);
 }
@@ -93,9 +129,66 @@ void Inspection::on_stack(const Stack& stack) {
 
 void Inspection::end() {
     const std::function<void()> then = std::move(under_way_->then);
-    stop();
+    answers_.stop();
+    under_way_.reset();
     if (then) then();
-    callbacks_.on_over();
+    check_quiet();
+}
+
+// ---- stalls -------------------------------------------------------------------------------------
+
+void Inspection::on_quiet(int node, Quiet::Progress progress) {
+    progress_[node] = progress;
+    if (progress == Quiet::Progress::moving) hang_said_ = false;
+    check_quiet();
+}
+
+// Reports that no node makes progress and that a rank waits, at most once per stall. After an
+// inspection it checks again.
+void Inspection::check_quiet() {
+    if (hang_said_ || under_way_ || !running_) return;
+    bool waits = false;
+    for (int node = 0; node < nodes_.size(); ++node) {
+        if (nodes_[node].done) continue;
+        if (progress_[node] == Quiet::Progress::moving) return;
+        waits = waits || progress_[node] == Quiet::Progress::waiting;
+    }
+    if (!waits) return;
+    hang_said_ = true;
+    ask(fmt::format("no rank has made progress for {:g} s: ", hang_report_), {});
+}
+
+// ---- fences -------------------------------------------------------------------------------------
+
+// Asks once, if the same fence was unfinished at the last look.
+void Inspection::look_at_fences() {
+    const auto fence = relay_.missing();
+    if (fence && seen_ == fence->id) {
+        if (!std::exchange(asked_, true)) ask_about_fence();
+        return;
+    }
+    asked_ = false;
+    seen_ = fence ? std::optional(fence->id) : std::nullopt;
+}
+
+// A child of the root that has not given its data may wait for any node below it.
+void Inspection::ask_about_fence() {
+    const auto fence = relay_.missing();
+    if (!fence) return;
+    question_ = {fence->id, fence->nodes.size(), {}};
+    for (int node : fence->nodes) nodes_.send(node, FenceQuery{fence->id});
+}
+
+void Inspection::on_fence_answer(int node, const FenceAnswer& answer) {
+    if (!question_ || question_->fence != answer.id) return;
+    if (!answer.given) question_->missing.push_back(node);
+    if (--question_->unanswered > 0) return;
+    std::sort(question_->missing.begin(), question_->missing.end());
+    if (!question_->missing.empty()) {
+        say(fmt::format("a fence (start-up, barrier or end) waits for ranks on {}",
+                        nodes_.names(question_->missing)));
+    }
+    question_.reset();
 }
 
 }  // namespace batchai::launcher

@@ -275,8 +275,8 @@ Session JobFileRun::session(const LaunchSettings& settings, Order order) const {
         const std::string directory =
             job::login_stdouterr_directory(spec_, policy_, identity_)
                 .value_or(fs::weakly_canonical(stdouterr_, unknown).string());
-        session.output = {output_.get(), directory + "/" + kOutputFile};
-        session.error = {error_.get(), directory + "/" + kErrorFile};
+        session.output.output = {output_.get(), directory + "/" + kOutputFile};
+        session.output.error = {error_.get(), directory + "/" + kErrorFile};
     }
     session.output_is_ours = false;
     session.owned_directory = places_;

@@ -2,10 +2,13 @@
 #include "launcher/root/printer.hpp"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <utility>
 
+#include "launcher/common/allocation.hpp"
+#include "launcher/common/say.hpp"
 #include "launcher/common/terminal.hpp"
 #include "sys/text.hpp"
 
@@ -122,6 +125,62 @@ void Printer::write_equal() {
         for (const Done& done : waiting) done();
     });
     waiting_.clear();
+}
+
+JobOutput::Half::Half(Loop& loop, const Sink::Target& target, Labels labels, const RankMap& map,
+                      JobOutput& owner)
+    : sink(loop, target, [&owner](const Sink::Failure& failure) { owner.on_failure(failure); }),
+      printer(loop, sink, labels, has_colours(target.fd), map) {
+    sink.set_on_idle([&owner] { owner.events_.on_written(); });
+}
+
+JobOutput::JobOutput(Loop& loop, const Targets& targets, Labels labels, const RankMap& map,
+                     Outcome& outcome, Events& events)
+    : outcome_(outcome), events_(events) {
+    out_ = err_ = std::make_shared<Half>(loop, targets.output, labels, map, *this);
+    if (!is_same_file(targets.output.fd, targets.error.fd))
+        err_ = std::make_shared<Half>(loop, targets.error, labels, map, *this);
+}
+
+void JobOutput::write(Output output, Printer::Done done) {
+    Printer& printer = (output.stream == Stream::out ? out_ : err_)->printer;
+    printer.write(output.rank, std::move(output.bytes), std::move(done));
+}
+
+void JobOutput::tell(const std::string& line) {
+    if (!try_to_say(line)) err_->printer.write_own(said(line));
+}
+
+void JobOutput::report(const std::string& text) {
+    const std::size_t done = write_to_user(text);
+    if (done < text.size() && err_->sink.idle())
+        (void)!::write(err_->sink.target().fd, text.data() + done, text.size() - done);
+}
+
+// If the reader of the output has ended, the ranks are ended too, as SIGPIPE would do. Other
+// failures to write do not end them.
+void JobOutput::on_failure(const Sink::Failure& failure) {
+    if (failure.rest == Sink::Rest::unread)
+        return events_.on_failure(describe(failure, host_name()));
+    misplace(misplaced_by(failure, host_name()));
+}
+
+void JobOutput::misplace(const Misplaced& misplaced) {
+    if (misplaced.returned || outcome_.misplaced().size() < kMostMisplaced) tell(misplaced.line);
+    outcome_.add(misplaced);
+}
+
+void JobOutput::finish() {
+    for (Half* half : {out_.get(), err_.get()}) half->printer.flush();
+    for (Half* half : {out_.get(), err_.get()}) half->sink.finish();
+}
+
+std::uint64_t JobOutput::bytes_written() const {
+    return out_->sink.bytes_written() + err_->sink.bytes_written();
+}
+
+const std::string& JobOutput::stalled() const {
+    return (out_->sink.idle() ? err_ : out_)->sink.target().name;
 }
 
 }  // namespace batchai::launcher

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
+// JobOutput: what the user sees of the ranks' output, on two streams or in the job's two files.
+//
 // Printer: forms one output stream of the ranks for the user. It prints lines unchanged, or with a
 // label that names the rank, or merges equal lines of several ranks. A rank may leave a line
 // unfinished: if another rank writes before the line continues, the printer ends that line. Without
@@ -9,6 +11,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,6 +19,8 @@
 #include "launcher/common/map.hpp"
 #include "launcher/common/settings.hpp"
 #include "launcher/common/sink.hpp"
+#include "launcher/root/events.hpp"
+#include "launcher/root/outcome.hpp"
 
 namespace batchai::launcher {
 
@@ -88,6 +93,47 @@ class Printer {
     OwnLines own_;
     EqualLines equal_;
     std::vector<Done> waiting_;
+};
+
+class JobOutput {
+  public:
+    struct Targets {
+        Sink::Target output = standard_stream(1), error = standard_stream(2);
+    };
+    // outcome: gets the failures to write.
+    JobOutput(Loop& loop, const Targets& targets, Labels labels, const RankMap& map,
+              Outcome& outcome, Events& events);
+
+    // done: called when it is written.
+    void write(Output output, Printer::Done done);
+    // Writes a line of the launcher. If standard error is the file that cannot be written, the line
+    // goes to the file in which the ranks' standard error continues.
+    void tell(const std::string& line);
+    // The same for the text of the report, after the loop has ended.
+    void report(const std::string& text);
+    // Output that is not in its file: tells the user, and adds it to the outcome.
+    void misplace(const Misplaced& misplaced);
+    // Call it when no rank writes any more.
+    void finish();
+
+    // Everything so far is written. If not, a thread may use this object.
+    bool written() const { return out_->sink.idle() && err_->sink.idle(); }
+    std::uint64_t bytes_written() const;
+    // A target that accepts nothing, if not everything is written.
+    const std::string& stalled() const;
+
+  private:
+    struct Half {
+        Half(Loop& loop, const Sink::Target& target, Labels labels, const RankMap& map,
+             JobOutput& owner);
+        Sink sink;
+        Printer printer;
+    };
+    void on_failure(const Sink::Failure& failure);
+
+    Outcome& outcome_;
+    Events& events_;
+    std::shared_ptr<Half> out_, err_;  // the same one, if both lead to the same file
 };
 
 }  // namespace batchai::launcher

@@ -3,7 +3,32 @@
 
 #include <pmix_common.h>
 
+#include <algorithm>
+
 namespace batchai::launcher {
+
+bool PublishedNames::publish(const std::vector<Item>& items) {
+    const auto taken = [this](const Item& item) { return items_.contains(item.key); };
+    if (std::any_of(items.begin(), items.end(), taken)) return false;
+    for (const Item& item : items) items_[item.key] = item;
+    return true;
+}
+
+std::vector<Item> PublishedNames::lookup(const std::vector<std::string>& keys) const {
+    std::vector<Item> found;
+    for (const std::string& key : keys) {
+        if (const auto item = items_.find(key); item != items_.end()) found.push_back(item->second);
+    }
+    return found;
+}
+
+void PublishedNames::unpublish(std::uint32_t owner, const std::vector<std::string>& keys) {
+    std::erase_if(items_, [&](const auto& entry) {
+        const bool named =
+            keys.empty() || std::find(keys.begin(), keys.end(), entry.first) != keys.end();
+        return named && entry.second.owner == owner;
+    });
+}
 
 void Relay::on_message(int node, Kind kind, Reader& reader) {
     const auto is_node = [this](int n) {
@@ -20,10 +45,10 @@ void Relay::on_message(int node, Kind kind, Reader& reader) {
         if (missing.rank >= 0 && missing.rank < map_.size()) missing_rank_ = missing.rank;
     } else if (ModexRequest request; kind == Kind::modex_request && decode(reader, request)) {
         if (request.rank < static_cast<std::uint32_t>(map_.size())) {
-            send(map_.node_of(static_cast<int>(request.rank)), request);
+            nodes_.send(map_.node_of(static_cast<int>(request.rank)), request);
         }
     } else if (ModexReply reply; kind == Kind::modex_reply && decode(reader, reply)) {
-        if (is_node(reply.origin)) send(reply.origin, reply);
+        if (is_node(reply.origin)) nodes_.send(reply.origin, reply);
     } else if (Publish items; kind == Kind::publish && decode(reader, items)) {
         publish(node, items);
     } else if (Lookup lookup; kind == Kind::lookup && decode(reader, lookup)) {
@@ -31,14 +56,14 @@ void Relay::on_message(int node, Kind kind, Reader& reader) {
         if (!answer(waiting)) waiting_.push_back(std::move(waiting));
     } else if (Unpublish names; kind == Kind::unpublish && decode(reader, names)) {
         published_.unpublish(names.owner, names.keys);
-        send(node, StoreReply{names.id, PMIX_SUCCESS, {}});
+        nodes_.send(node, StoreReply{names.id, PMIX_SUCCESS, {}});
     } else if (Notification event; kind == Kind::notification && decode(reader, event)) {
         const Frame whole = frame(event);
         for (int other = 0; other < map_.used_nodes(); ++other) {
-            if (other != node) send_(other, whole);
+            if (other != node) nodes_.send(other, whole);
         }
     } else if (GlooRequest asked; kind == Kind::gloo_request && decode(reader, asked)) {
-        send(node, GlooReply{asked.id, values_.answer(asked.request)});
+        nodes_.send(node, GlooReply{asked.id, values_.answer(asked.request)});
     }
 }
 
@@ -47,7 +72,7 @@ void Relay::finish(const Fence& whole) {
     const auto children = fences_.branches(whole.id.procs, map_);
     in_pieces(whole, next_serial_++, [&](const FenceDone& piece) {
         const Frame message = frame(piece);
-        for (int child : children) send_(child, message);
+        for (int child : children) nodes_.send(child, message);
     });
 }
 
@@ -68,7 +93,7 @@ int Relay::awaited() const {
 
 void Relay::publish(int node, const Publish& message) {
     const bool stored = published_.publish(message.items);
-    send(node, StoreReply{message.id, stored ? PMIX_SUCCESS : PMIX_ERR_DUPLICATE_KEY, {}});
+    nodes_.send(node, StoreReply{message.id, stored ? PMIX_SUCCESS : PMIX_ERR_DUPLICATE_KEY, {}});
     if (stored) std::erase_if(waiting_, [this](const Waiting& w) { return answer(w); });
 }
 
@@ -79,7 +104,7 @@ bool Relay::answer(const Waiting& waiting) {
     const int status = found.empty() ? PMIX_ERR_NOT_FOUND
                        : all         ? PMIX_SUCCESS
                                      : PMIX_ERR_PARTIAL_SUCCESS;
-    send(waiting.node, StoreReply{waiting.lookup.id, status, std::move(found)});
+    nodes_.send(waiting.node, StoreReply{waiting.lookup.id, status, std::move(found)});
     return true;
 }
 

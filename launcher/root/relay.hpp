@@ -5,8 +5,8 @@
 // values of Horovod's Gloo.
 #pragma once
 
-#include <functional>
 #include <list>
+#include <map>
 #include <set>
 #include <string>
 #include <utility>
@@ -16,16 +16,27 @@
 #include "launcher/common/fence_table.hpp"
 #include "launcher/common/message_pmix.hpp"
 #include "launcher/gloo/key_values.hpp"
-#include "launcher/root/published_names.hpp"
+#include "launcher/root/nodes.hpp"
 
 namespace batchai::launcher {
 
+// Values that ranks have published by name (PMIx_Publish, MPI_Publish_name).
+class PublishedNames {
+  public:
+    // False: one of the names is taken, and nothing is stored.
+    bool publish(const std::vector<Item>& items);
+    // Returns the items that exist.
+    std::vector<Item> lookup(const std::vector<std::string>& keys) const;
+    // Removes items of the owner; without keys all of them.
+    void unpublish(std::uint32_t owner, const std::vector<std::string>& keys);
+
+  private:
+    std::map<std::string, Item> items_;
+};
+
 class Relay {
   public:
-    // Sends a message to the agent of a node.
-    using Send = std::function<void(int node, const Frame& message)>;
-
-    Relay(Send send, Tree tree) : send_(std::move(send)), fences_(tree, kRoot) {}
+    explicit Relay(Nodes& nodes) : nodes_(nodes), fences_(nodes.tree(), kRoot) {}
     void set_map(const RankMap& map) {
         map_ = map;
         values_ = gloo::KeyValues(map);
@@ -46,15 +57,11 @@ class Relay {
         int node;
         Lookup lookup;
     };
-    template <class Message>
-    void send(int node, const Message& message) {
-        send_(node, frame(message));
-    }
     void finish(const Fence& whole);
     void publish(int node, const Publish& message);
     bool answer(const Waiting& waiting);
 
-    Send send_;
+    Nodes& nodes_;
     RankMap map_;
     FenceTable fences_;
     std::uint64_t next_serial_ = 1;

@@ -7,9 +7,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <chrono>
 #include <csignal>
+#include <cstdio>
+#include <sstream>
 #include <thread>
+#include <utility>
 
 #include "launcher/common/exit_code.hpp"
 #include "launcher/common/limits.hpp"
@@ -18,6 +23,7 @@
 #include "sys/c_strings.hpp"
 #include "sys/paths.hpp"
 #include "sys/pipe.hpp"
+#include "sys/text.hpp"
 
 namespace batchai::launcher {
 namespace {
@@ -25,10 +31,12 @@ namespace {
 // The longest time for the cleanup, because a node that is down does not answer.
 constexpr std::chrono::seconds kSweep{10};
 
+constexpr std::size_t kMost = 4096;  // bytes of srun's text that are kept
+
 // Runs argv, whose first word is a path, with `input` as its standard input. Its standard error
 // comes to this process.
-sys::Result<Starter> start(const std::vector<std::string>& argv,
-                           const env::Environment& environment, const std::string& input) {
+sys::Result<Starter> start_process(const std::vector<std::string>& argv,
+                                   const env::Environment& environment, const std::string& input) {
     auto stdin_pipe = sys::make_pipe(), stderr_pipe = sys::make_pipe();
     if (!stdin_pipe) return stdin_pipe.error();
     if (!stderr_pipe) return stderr_pipe.error();
@@ -109,33 +117,104 @@ env::Environment srun_environment(env::Environment environment) {
     return environment;
 }
 
-sys::Result<std::vector<Starter>> start_agents(const Allocation& allocation, Bootstrap bootstrap) {
-    std::vector<Starter> starters;
-    if (!allocation.local) {
+sys::Result<void> Starters::start(const Allocation& allocation, Bootstrap bootstrap) {
+    if (!local_) {
         const auto command = srun_command(allocation, "--agent");
         if (!command) return command.error();
-        auto srun =
-            start(*command, srun_environment(environment_of_job(allocation)), encode(bootstrap));
+        auto srun = start_process(*command, srun_environment(environment_of_job(allocation)),
+                                  encode(bootstrap));
         if (!srun) return srun.error();
         srun->name = "srun";
-        starters.push_back(std::move(*srun));
-        return starters;
+        add(std::move(*srun));
+        return {};
     }
     for (std::size_t node = 0; node < allocation.nodes.size(); ++node) {
         bootstrap.node = static_cast<int>(node);
         bootstrap.name = allocation.nodes[node];
-        auto agent = start({sys::own_executable(), "--agent"}, env::current(), encode(bootstrap));
+        auto agent =
+            start_process({sys::own_executable(), "--agent"}, env::current(), encode(bootstrap));
         if (!agent) return agent.error();
         agent->name = bootstrap.name;
-        starters.push_back(std::move(*agent));
+        add(std::move(*agent));
     }
-    return starters;
+    return {};
+}
+
+void Starters::add(Starter starter) {
+    ::fcntl(starter.errors.get(), F_SETFL, O_NONBLOCK);
+    Stream& stream = *streams_.emplace_back(std::make_unique<Stream>());
+    stream.poll = std::make_unique<Poll>(loop_, std::move(starter.errors),
+                                         [this, &stream](int) { read(stream); });
+    starters_.push_back(std::move(starter));
+}
+
+const Starter* Starters::reap(pid_t pid) {
+    const auto found = std::find_if(starters_.begin(), starters_.end(),
+                                    [pid](const Starter& starter) { return starter.pid == pid; });
+    if (found == starters_.end()) return nullptr;
+    found->pid = -1;
+    catch_up();
+    return &*found;
+}
+
+bool Starters::all_ended() const {
+    return std::all_of(starters_.begin(), starters_.end(),
+                       [](const Starter& starter) { return starter.pid < 0; });
+}
+
+void Starters::signal(int signal) const {
+    for (const Starter& starter : starters_)
+        if (starter.pid > 0) ::kill(starter.pid, signal);
+}
+
+void Starters::catch_up() {
+    for (const auto& stream : streams_) read(*stream);
+}
+
+void Starters::read(Stream& stream) {
+    std::array<char, 4096> bytes{};
+    while (stream.poll) {
+        const ssize_t size = ::read(stream.poll->fd(), bytes.data(), bytes.size());
+        if (size < 0 && errno == EINTR) continue;
+        if (size < 0 && errno == EAGAIN) return;
+        if (size <= 0) {
+            stream.poll.reset();
+            if (!stream.line.empty()) take(std::exchange(stream.line, {}));
+            return;
+        }
+        for (const char byte : std::string_view(bytes.data(), static_cast<std::size_t>(size))) {
+            if (byte != '\n' && stream.line.size() < kMost) {
+                stream.line += byte;
+            } else {
+                take(std::exchange(stream.line, byte == '\n' ? "" : std::string(1, byte)));
+            }
+        }
+    }
+}
+
+void Starters::take(const std::string& line) {
+    if (const auto notice = DeathNotice::from_line(line)) return events_.on_agent_died(*notice);
+    if (local_) {
+        std::fputs((sys::printable(line) + "\n").c_str(), stderr);
+    } else if (kept_.size() < kMost) {
+        kept_ += line + "\n";
+    }
+}
+
+// Omits srun's warning about SLURM_CPU_BIND=none on clusters without binding.
+void Starters::say() {
+    std::istringstream lines(std::exchange(kept_, {}));
+    for (std::string line; std::getline(lines, line);) {
+        if (line.find("lacks support for cpu binding") == std::string::npos) {
+            std::fputs((sys::printable(line) + "\n").c_str(), stderr);
+        }
+    }
 }
 
 void sweep_nodes(const Allocation& allocation) {
     const auto command = srun_command(allocation, "--sweep");
     if (!command) return;
-    auto srun = start(*command, srun_environment(environment_of_job(allocation)), {});
+    auto srun = start_process(*command, srun_environment(environment_of_job(allocation)), {});
     if (!srun) return;
     const auto deadline = std::chrono::steady_clock::now() + kSweep;
     while (::waitpid(srun->pid, nullptr, WNOHANG) == 0) {

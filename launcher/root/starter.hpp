@@ -1,16 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Starts the agents: with one srun for all nodes of an allocation, or, with --local, as a child
-// process each. The bootstrap is passed on standard input.
+// Starters: the processes that start the agents. That is one srun for all nodes of an allocation;
+// with --local, each agent is a child process itself. The bootstrap is passed on standard input.
+//
+// Their standard error is read here. The agents' death notices are removed from it. The other text
+// of srun is kept for a failure that it may explain, and the text of local agents is written to the
+// launcher's standard error at once. For one thread.
 #pragma once
 
 #include <sys/types.h>
 
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "launcher/common/allocation.hpp"
 #include "launcher/common/bootstrap.hpp"
+#include "launcher/common/event_loop.hpp"
+#include "launcher/root/events.hpp"
 #include "sys/result.hpp"
 #include "sys/unique_fd.hpp"
 
@@ -18,12 +25,49 @@ namespace batchai::launcher {
 
 // A child of the root: srun, or a local agent.
 struct Starter {
-    pid_t pid = -1;
+    pid_t pid = -1;        // -1: it has ended
     std::string name;      // for messages
     sys::UniqueFd errors;  // its standard error, with the text of srun or the agents
 };
 
-sys::Result<std::vector<Starter>> start_agents(const Allocation& allocation, Bootstrap bootstrap);
+class Starters {
+  public:
+    Starters(Loop& loop, bool local, Events& events)
+        : loop_(loop), local_(local), events_(events) {}
+
+    sys::Result<void> start(const Allocation& allocation, Bootstrap bootstrap);
+    // Call it when a child has ended. Returns it, with all of its text read; null: it is another
+    // process.
+    const Starter* reap(pid_t pid);
+    bool all_ended() const;
+    bool local() const { return local_; }
+    void signal(int signal) const;
+
+    // Reads what is available.
+    void catch_up();
+    // Prints the kept text, once.
+    void say();
+    // The kept text explains the job's failure.
+    void explain_failure() { explains_ = true; }
+    bool explains() const { return explains_; }
+
+  private:
+    struct Stream {
+        std::unique_ptr<Poll> poll;  // null after the end of the text
+        std::string line;            // an unfinished line
+    };
+    void add(Starter starter);
+    void read(Stream& stream);
+    void take(const std::string& line);
+
+    Loop& loop_;
+    const bool local_;
+    Events& events_;
+    std::vector<Starter> starters_;
+    std::vector<std::unique_ptr<Stream>> streams_;
+    std::string kept_;
+    bool explains_ = false;
+};
 
 // Removes leftovers of killed agents from the nodes that answer in time.
 void sweep_nodes(const Allocation& allocation);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "launcher/root/published_names.hpp"
+#include "launcher/root/relay.hpp"
 
 #include <boost/test/unit_test.hpp>
 
