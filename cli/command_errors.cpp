@@ -1,50 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/command_errors.hpp"
+#include "cli/command.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <numeric>
 #include <set>
 #include <vector>
+
+#include "sys/text.hpp"
 
 namespace batchai::cli {
 namespace {
 
 constexpr std::size_t kMostEdits = 2;
 
-std::size_t edits(const std::string& a, const std::string& b) {
-    std::vector<std::size_t> row(b.size() + 1);
-    std::iota(row.begin(), row.end(), 0U);
-    for (std::size_t i = 0; i < a.size(); ++i) {
-        std::size_t diagonal = row[0]++;
-        for (std::size_t j = 0; j < b.size(); ++j) {
-            const std::size_t above = row[j + 1];
-            row[j + 1] = std::min({above + 1, row[j] + 1, diagonal + (a[i] == b[j] ? 0 : 1)});
-            diagonal = above;
-        }
-    }
-    return row.back();
-}
-
 // "; did you mean X?", or nothing if no word is close. A prefix that only one word has counts as
 // close.
 std::string suggestion(const std::string& word, const std::set<std::string>& words) {
-    const std::string* best = nullptr;
-    std::size_t least = std::min(kMostEdits + 1, word.size());
-    for (const auto& candidate : words)
-        if (const std::size_t n = edits(word, candidate); n < least) {
-            least = n;
-            best = &candidate;
-        }
-    if (best == nullptr) {
-        const auto begins = [&word](const std::string& w) { return w.starts_with(word); };
-        if (std::count_if(words.begin(), words.end(), begins) == 1)
-            best = &*std::find_if(words.begin(), words.end(), begins);
-    }
-    return best == nullptr ? "" : fmt::format("; did you mean '{}'?", *best);
+    const std::size_t edits = word.empty() ? 0 : std::min(kMostEdits, word.size() - 1);
+    std::string best = sys::closest(word, words, edits);
+    const auto begins = [&word](const std::string& w) { return w.starts_with(word); };
+    if (best.empty() && std::count_if(words.begin(), words.end(), begins) == 1)
+        best = *std::find_if(words.begin(), words.end(), begins);
+    return best.empty() ? "" : fmt::format("; did you mean '{}'?", best);
 }
 
 // The command up to its last verb that was understood, such as "batchai job".

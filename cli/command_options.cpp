@@ -7,7 +7,6 @@
 #include <cctype>
 #include <charconv>
 
-#include "cli/configure.hpp"
 #include "cli/programs.hpp"
 
 namespace batchai::cli {

@@ -4,7 +4,9 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <memory>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "cli/session.hpp"
@@ -14,6 +16,20 @@ namespace batchai::cli {
 // Adds a verb with the global options to parent. example: a whole command line.
 CLI::App* add_verb(CLI::App& parent, Session&, const std::string& name,
                    const std::string& description, const std::string& example);
+
+// Has the verb run action(session, *args), or action(*args), when the whole command line is read.
+template <class Args, class Action>
+void set_action(CLI::App& verb, Session& session, const std::shared_ptr<Args>& args,
+                Action action) {
+    verb.callback([args, action, &session] {
+        session.action = [args, action, &session] {
+            if constexpr (std::is_invocable_v<Action, const Session&, Args&>)
+                return action(session, *args);
+            else
+                return action(*args);
+        };
+    });
+}
 
 // Accepts options of az that have no effect here.
 void ignore_options(CLI::App&, const std::vector<std::string>& names);
@@ -48,6 +64,10 @@ bool is_name(const std::string&);
 // 1 to 64 letters, digits, '_' and '-', the first not '-'. A group's name may also contain '.'.
 extern const CLI::Validator kName;
 extern const CLI::Validator kGroupName;
+
+// configure.cpp: the group, workspace and experiment that the user has configured; a name that is
+// not configured is empty. The file is read once. A file that cannot be read counts as empty.
+const Scope& configured_scope();
 
 // --share NAME=DIRECTORY and --image NAME=host, which may be repeated (policy/policy_entries.hpp).
 void add_assignment_options(CLI::App&, std::vector<std::string>& shares,

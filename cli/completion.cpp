@@ -3,10 +3,9 @@
 // batchai completion: prints the completion script for bash, made from the command tree.
 // etc/completion/batchai.bash is its output; a unit test compares the two. The scripts for zsh and
 // fish (etc/completion) run the one for bash.
-#include "cli/completion.hpp"
-
 #include <fmt/format.h>
 
+#include "cli/command.hpp"
 #include "cli/command_options.hpp"
 #include "cli/verbs.hpp"
 

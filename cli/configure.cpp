@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/configure.hpp"
-
+//
+// configure --defaults: the user's own default group, workspace and experiment, kept in
+// <data directory>/defaults.json.
 #include <array>
 #include <memory>
 
 #include "cli/command_options.hpp"
-#include "cli/output/json_text.hpp"
+#include "cli/output/result_text.hpp"
 #include "cli/verbs.hpp"
 #include "job/snapshot.hpp"
 #include "sys/directories.hpp"

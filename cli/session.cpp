@@ -7,8 +7,6 @@
 #include <cstdio>
 #include <iostream>
 
-#include "cli/output/json_text.hpp"
-#include "cli/output/query.hpp"
 #include "cli/output/result_table.hpp"
 #include "cli/output/result_text.hpp"
 #include "sys/text.hpp"

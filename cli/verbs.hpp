@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The verbs of batchai: one function each, which adds the verb to its parent. session.hpp says how
-// a verb works, and command_tree.cpp builds the tree.
+// a verb works, and command.cpp builds the tree.
 #pragma once
 
 #include "cli/session.hpp"

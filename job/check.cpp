@@ -11,6 +11,7 @@
 #include "job/plan.hpp"
 #include "job/reader.hpp"
 #include "job/volumes.hpp"
+#include "sys/text.hpp"
 
 namespace batchai::job {
 
@@ -105,7 +106,7 @@ class Checker {
         for (const auto& option : grant_options(file_system, volume.mount_options).ignored)
             say(Finding::Severity::note, volume.key + ".mountOptions",
                 "'" + option + "' is ignored: the site policy does not let jobs set it");
-        if (file_system.type == MountType::cifs) return;
+        if (kind_of(file_system.type).has_modes) return;
         for (const auto& [key, mode] :
              {std::pair{".fileMode", volume.file_mode}, {".directoryMode", volume.directory_mode}})
             if (mode)
@@ -230,9 +231,7 @@ class Checker {
     // True if the login node and the job see the same owners and modes on the volume.
     bool has_modes_of_share(const Volume& volume) const {
         const auto found = resolve_volume(policy_, volume);
-        if (!found) return false;
-        const MountType type = (*found)->file_system.type;
-        return type == MountType::bind || type == MountType::nfs;
+        return found && kind_of((*found)->file_system.type).has_owners;
     }
 
     void check_image() {
@@ -317,8 +316,8 @@ class Checker {
         const int nodes = parsed_.spec->node_count;
         if (toolkit.server_count.value_or(0) > nodes)
             say(Finding::Severity::warning, toolkit.key + ".parameterServerCount",
-                std::to_string(*toolkit.server_count) + " parameter servers on " +
-                    std::to_string(nodes) + (nodes == 1 ? " node" : " nodes") +
+                sys::plural(*toolkit.server_count, "parameter server") + " on " +
+                    sys::plural(nodes, "node") +
                     ": several share a node, which the service did not allow");
     }
 

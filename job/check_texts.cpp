@@ -5,11 +5,11 @@
 #include <iterator>
 #include <set>
 
-#include "job/command_text.hpp"
 #include "job/layout.hpp"
 #include "job/names.hpp"
 #include "job/plan.hpp"
 #include "job/reader.hpp"
+#include "sys/text.hpp"
 
 namespace batchai::job {
 
@@ -37,7 +37,7 @@ std::string meant_variable(const std::string& name, const Environment& known) {
     std::size_t fixed = kVariables.size();
     for (const std::string_view family : {"AZ_BATCHAI_INPUT_", "AZ_BATCHAI_OUTPUT_"})
         if (name.starts_with(family)) fixed = family.size();
-    return closest(name, candidates, std::min<std::size_t>((name.size() - fixed) / 4, 2));
+    return sys::closest(name, candidates, std::min<std::size_t>((name.size() - fixed) / 4, 2));
 }
 
 class TextChecker {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "job/command_text.hpp"
+#include "job/check_texts.hpp"
 
 #include <algorithm>
 #include <cctype>

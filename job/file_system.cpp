@@ -2,43 +2,31 @@
 #include "job/file_system.hpp"
 
 #include <algorithm>
-#include <array>
-#include <utility>
 
 namespace batchai::job {
 
-namespace {
-
-constexpr std::array<std::pair<MountType, const char*>, 7> kTypes{
-    {{MountType::bind, "bind"},
-     {MountType::tmpfs, "tmpfs"},
-     {MountType::overlay, "overlay"},
-     {MountType::squashfs, "squashfs"},
-     {MountType::nfs, "nfs"},
-     {MountType::cifs, "cifs"},
-     {MountType::fuse, "fuse"}}};
-
-}  // namespace
+static_assert(std::ranges::all_of(kMountKinds, [](const MountKind& kind) {
+    return &kind_of(kind.type) == &kind;
+}));
 
 std::string name_of(MountType type) {
-    for (const auto& [known, name] : kTypes)
-        if (known == type) return name;
-    return {};
+    return kind_of(type).name;
 }
 
 std::optional<MountType> mount_type(std::string_view name) {
-    for (const auto& [type, known] : kTypes)
-        if (known == name) return type;
+    for (const MountKind& kind : kMountKinds)
+        if (kind.name == name) return kind.type;
     return std::nullopt;
 }
 
-std::string mount_type_names() {
-    std::string text;
-    for (const auto& [type, name] : kTypes) {
-        if (!text.empty()) text += type == kTypes.back().first ? " and " : ", ";
-        text += name;
+std::string mount_type_names(bool MountKind::*property) {
+    std::string text, last;
+    for (const MountKind& kind : kMountKinds) {
+        if (property != nullptr && !(kind.*property)) continue;
+        if (!last.empty()) text += (text.empty() ? "" : ", ") + last;
+        last = kind.name;
     }
-    return text;
+    return text.empty() ? last : text + " and " + last;
 }
 
 std::optional<unsigned> parse_mode(const std::string& text) {
@@ -81,7 +69,7 @@ GrantedOptions grant_options(const FileSystem& file_system, const std::string& m
     std::string text = mount_options;
     std::replace_if(
         text.begin(), text.end(), [](char c) { return c == ' ' || c == '\t' || c == '\n'; }, ',');
-    const bool takes_options = has_options(file_system.type);
+    const bool takes_options = kind_of(file_system.type).has_options;
     GrantedOptions granted;
     for (const std::string& option : split_all(text, ',')) {
         if (option.empty() || option == "-o" || option == "defaults" || option == "rw") continue;

@@ -4,6 +4,7 @@
 // source have these keys. Options of a job only restrict it.
 #pragma once
 
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -13,19 +14,69 @@ namespace batchai::job {
 
 enum class MountType { bind, tmpfs, overlay, squashfs, nfs, cifs, fuse };
 
+// What the key `source` of the policy is.
+enum class SourceForm { none, directory, image, host_export, host_share, any };
+
+// A row for each kind of mount: what it is called and what it needs. Its parts are in mount.hpp,
+// and spank/helper/root/mount.cpp makes it.
+struct MountKind {
+    MountType type;
+    const char* name;  // in the policy
+    SourceForm source;
+    const char* asked = nullptr;   // SOURCE of --batchai-mount, for messages; null: an entry's name
+    const char* module = nullptr;  // the kernel's name of its file system, if a kernel may lack it
+    bool is_remote = false;    // of a server or a program: root takes all values from the policy
+    bool has_options = false;  // made by a client in the kernel, with options
+    bool has_credentials = false;
+    bool has_modes = false;   // file_mode and directory_mode are those of all files
+    bool has_owners = false;  // login node and job see the same owners and modes
+};
+inline constexpr MountKind kMountKinds[] = {
+    {.type = MountType::bind,
+     .name = "bind",
+     .source = SourceForm::directory,
+     .asked = "/directory without '..'",
+     .has_owners = true},
+    {.type = MountType::tmpfs, .name = "tmpfs", .source = SourceForm::none, .asked = "tmpfs"},
+    {.type = MountType::overlay,
+     .name = "overlay",
+     .source = SourceForm::directory,
+     .asked = "overlay=/directory",
+     .module = "overlay"},
+    {.type = MountType::squashfs,
+     .name = "squashfs",
+     .source = SourceForm::image,
+     .asked = "squashfs=/image",
+     .module = "squashfs"},
+    {.type = MountType::nfs,
+     .name = "nfs",
+     .source = SourceForm::host_export,
+     .module = "nfs",
+     .is_remote = true,
+     .has_options = true,
+     .has_owners = true},
+    {.type = MountType::cifs,
+     .name = "cifs",
+     .source = SourceForm::host_share,
+     .module = "cifs",
+     .is_remote = true,
+     .has_options = true,
+     .has_credentials = true,
+     .has_modes = true},
+    {.type = MountType::fuse,
+     .name = "fuse",
+     .source = SourceForm::any,
+     .is_remote = true,
+     .has_credentials = true},
+};
+constexpr const MountKind& kind_of(MountType type) {
+    return kMountKinds[static_cast<std::size_t>(type)];
+}
+
 std::string name_of(MountType);
 std::optional<MountType> mount_type(std::string_view name);
-std::string mount_type_names();  // "bind, tmpfs, ... and fuse"
-
-// True if a server or a program provides the mount. Root then takes all values from the policy.
-inline bool is_remote(MountType type) {
-    return type == MountType::nfs || type == MountType::cifs || type == MountType::fuse;
-}
-
-// True if a client in the kernel makes the mount, with options.
-inline bool has_options(MountType type) {
-    return type == MountType::nfs || type == MountType::cifs;
-}
+// "bind, tmpfs, ... and fuse": the kinds that have the property; null: all.
+std::string mount_type_names(bool MountKind::*property = nullptr);
 
 // Parses "0755". nullopt: the text is not a mode of reading, writing and executing.
 std::optional<unsigned> parse_mode(const std::string& text);
@@ -48,8 +99,8 @@ CredentialsSource parse_credentials_source(const std::string& text);
 
 struct FileSystem {
     MountType type = MountType::bind;
-    // bind, overlay: a directory; squashfs: an image, or a directory of images; nfs: HOST:/EXPORT;
-    // cifs: //HOST/SHARE; fuse: what the program takes for one; tmpfs: empty.
+    // A directory; an image, or a directory of images; HOST:/EXPORT; //HOST/SHARE; what a program
+    // takes for one; or empty.
     std::string source;
     std::vector<std::string> options;       // nfs, cifs: the kernel's, "vers=4.2"
     std::vector<std::string> user_options;  // keys of options that a job may set too

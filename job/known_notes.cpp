@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "job/known_notes.hpp"
+#include "job/check.hpp"
 
 #include <set>
 #include <sstream>

@@ -68,7 +68,7 @@ struct AccountKey {
     }
 };
 
-// The kinds of mount, each with its parts.
+// The kinds of mount (kMountKinds), each with its parts.
 struct Bind : Local {
     static constexpr MountType kType = MountType::bind;
     bool operator==(const Bind&) const = default;
@@ -159,6 +159,10 @@ const Part* part_of(const Mount& mount) {
 }
 
 MountType type_of(const Mount&);
+// The source is an image, or a directory of images, that a file system is in.
+inline bool has_image(const Mount& mount) {
+    return kind_of(type_of(mount)).source == SourceForm::image;
+}
 
 // The source of a local or a remote mount; empty for a tmpfs.
 std::string source_of(const Mount&);

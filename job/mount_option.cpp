@@ -33,10 +33,25 @@ sys::Result<Source> parse_volume(const std::string& text) {
     return sys::Error{"'" + text + "' is not a volume: volume=NAME or volume=NAME/directory"};
 }
 
+// The kind of a source WORD=/path; null: no kind has that word.
+const MountKind* kind_with(const std::string& word) {
+    for (const MountKind& kind : kMountKinds)
+        if (kind.asked != nullptr && std::string(kind.asked).starts_with(word + "=")) return &kind;
+    return nullptr;
+}
+
+sys::Error not_a_source(const std::string& text) {
+    std::string known;
+    for (const MountKind& kind : kMountKinds)
+        if (kind.asked != nullptr) known += (known.empty() ? "" : ", ") + std::string(kind.asked);
+    return sys::Error{"'" + text + "' is not a source: " + known + " or volume=NAME"};
+}
+
 sys::Result<Source> parse_source(const std::string& text, const SitePolicy& policy) {
     Source source;
-    if (text == "tmpfs") {
-        source.type = MountType::tmpfs;
+    const auto type = mount_type(text);
+    if (type && kind_of(*type).source == SourceForm::none) {
+        source.type = *type;
         return source;
     }
     const std::size_t equals = text.find('=');
@@ -45,17 +60,15 @@ sys::Result<Source> parse_source(const std::string& text, const SitePolicy& poli
     source.path = word.empty() ? text : text.substr(equals + 1);
     if (word == "volume") return parse_volume(source.path);
     source.path = without_trailing_slashes(source.path);
-    const bool program = policy.programs.count(word) != 0;
-    if (word == "overlay") source.type = MountType::overlay;
-    if (word == "squashfs") source.type = MountType::squashfs;
-    if (program && source.type == MountType::bind) {
+    if (const MountKind* kind = kind_with(word); kind != nullptr) {
+        source.type = kind->type;
+    } else if (policy.programs.count(word) != 0) {
         source.type = MountType::fuse;
         source.program = word;
+    } else if (!word.empty()) {
+        return not_a_source(text);
     }
-    if ((!word.empty() && source.type == MountType::bind) || !is_absolute_path(source.path))
-        return sys::Error{"'" + text +
-                          "' is not a source: /directory without '..', tmpfs, overlay=/directory, "
-                          "squashfs=/image or volume=NAME"};
+    if (!is_absolute_path(source.path)) return not_a_source(text);
     return source;
 }
 

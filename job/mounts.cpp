@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Mounts (mount.hpp), and the mounts for a job file's volumes (plan.hpp).
+#include <utility>
+
 #include "job/plan.hpp"
 
 namespace batchai::job {
@@ -11,6 +13,15 @@ namespace {
 bool lacks_key(const Volume& volume, const FileSystem& file_system) {
     return file_system.credentials.kind == CredentialsSource::Kind::job &&
            (volume.account.empty() || (volume.account_key.empty() && !volume.key_reference));
+}
+
+// Gives a mount the kind of the type, with empty parts.
+template <std::size_t... I>
+void set_kind(Mount& mount, MountType type, std::index_sequence<I...>) {
+    ((std::variant_alternative_t<I, decltype(mount.kind)>::kType == type
+          ? void(mount.kind.emplace<I>())
+          : void()),
+     ...);
 }
 
 }  // namespace
@@ -30,29 +41,10 @@ Mount mount_of(const EntryName& entry, const FileSystem& file_system,
     const std::string source = source_below(file_system, directory);
     Mount mount;
     mount.read_only = file_system.read_only;
-    switch (file_system.type) {
-        case MountType::bind:
-            mount.kind = Bind{{source}};
-            break;
-        case MountType::tmpfs:
-            mount.kind = Tmpfs();
-            break;
-        case MountType::overlay:
-            mount.kind = Overlay{{source}, {}};
-            break;
-        case MountType::squashfs:
-            mount.kind = Squashfs{{source}};
-            break;
-        case MountType::nfs:
-            mount.kind = Nfs{{entry, directory, source}, {}};
-            break;
-        case MountType::cifs:
-            mount.kind = Cifs{{entry, directory, source}, {}, {}};
-            break;
-        case MountType::fuse:
-            mount.kind = Fuse{{entry, directory, source}, {}};
-            break;
-    }
+    set_kind(mount, file_system.type,
+             std::make_index_sequence<std::variant_size_v<decltype(mount.kind)>>());
+    if (auto* local = part_of<Local>(mount)) local->source = source;
+    if (auto* remote = part_of<Remote>(mount)) *remote = {entry, directory, source};
     return mount;
 }
 

@@ -4,7 +4,6 @@
 #include <initializer_list>
 
 #include "job/reader.hpp"
-#include "job/secret.hpp"
 #include "job/toolkit/toolkit.hpp"
 #include "job/volumes.hpp"
 

@@ -22,9 +22,9 @@ sys::Result<std::vector<Mount>> plan_mounts(const JobSpec&, const SitePolicy&);
 // An error if a job may not have so many mounts.
 sys::Result<void> check_count(std::size_t mounts);
 
-// --batchai-mount=SOURCE:TARGET[:OPTIONS][,...]; SOURCE is /directory, "tmpfs",
-// "overlay=/directory", "squashfs=/image", "PROGRAM=/path" or "volume=NAME[/directory]", OPTIONS
-// are joined by '+': ro, rw, noexec, size=N[KMG]. TARGET is a path below the mount root
+// --batchai-mount=SOURCE:TARGET[:OPTIONS][,...]; SOURCE is a kind's own (MountKind::asked),
+// "PROGRAM=/path" or "volume=NAME[/directory]", OPTIONS are joined by '+': ro, rw, noexec,
+// size=N[KMG]. TARGET is a path below the mount root
 // (is_relative_path: never with ".."). Refused unless an [[allow]] entry covers it.
 sys::Result<std::vector<Mount>> parse_mounts(const std::string& option, const SitePolicy&);
 

@@ -8,7 +8,6 @@
 
 #include "job/layout.hpp"
 #include "job/names.hpp"
-#include "job/policy_commands.hpp"
 #include "job/policy_table.hpp"
 #include "job/size.hpp"
 #include "sys/file.hpp"
@@ -28,31 +27,23 @@ MountType read_type(Table& table) {
 }
 
 void read_source(Table& table, FileSystem& file_system) {
+    const MountKind& kind = kind_of(file_system.type);
     std::string& source = file_system.source;
-    switch (file_system.type) {
-        case MountType::bind:
-        case MountType::overlay:
-        case MountType::squashfs:
-            return table.require_path("source", source);
-        case MountType::tmpfs:
-            if (table.has("source"))
-                table.error("source", "a tmpfs has no source: remove this key");
-            return;
-        case MountType::nfs:
-            table.require("source", source);
-            if (!source.empty() && source.find(":/") == source.npos)
-                table.error("source", "'" + source + "' is not HOST:/EXPORT");
-            break;
-        case MountType::cifs:
-            table.require("source", source);
-            if (!source.empty() &&
-                (!source.starts_with("//") || source.find('/', 2) == source.npos))
-                table.error("source", "'" + source + "' is not //HOST/SHARE");
-            break;
-        case MountType::fuse:
-            table.require("source", source);
-            break;
+    if (kind.source == SourceForm::directory || kind.source == SourceForm::image)
+        return table.require_path("source", source);
+    if (kind.source == SourceForm::none) {
+        if (table.has("source"))
+            table.error("source",
+                        std::string("a ") + kind.name + " has no source: remove this key");
+        return;
     }
+    table.require("source", source);
+    const bool is_host_export = source.find(":/") != source.npos;
+    const bool is_host_share = source.starts_with("//") && source.find('/', 2) != source.npos;
+    if (kind.source == SourceForm::host_export && !source.empty() && !is_host_export)
+        table.error("source", "'" + source + "' is not HOST:/EXPORT");
+    if (kind.source == SourceForm::host_share && !source.empty() && !is_host_share)
+        table.error("source", "'" + source + "' is not //HOST/SHARE");
     source = without_trailing_slashes(source);
     if (has_control(source)) table.error("source", "has a control character in it");
 }
@@ -60,7 +51,8 @@ void read_source(Table& table, FileSystem& file_system) {
 // Refuses options that root always sets, and options with secrets.
 void check_options(Table& table, const char* key, MountType type,
                    const std::vector<std::string>& options) {
-    if (table.has(key) && !has_options(type)) table.error(key, "only nfs and cifs have options");
+    if (table.has(key) && !kind_of(type).has_options)
+        table.error(key, "only " + mount_type_names(&MountKind::has_options) + " have options");
     for (const std::string& option : options) {
         const std::string name = option.substr(0, option.find('='));
         for (const char* reserved :
@@ -99,8 +91,9 @@ void read_credentials(Table& table, FileSystem& file_system) {
     const bool named = credentials.kind == Kind::job || is_object_name(credentials.name);
     if (credentials.kind == Kind::none || !named)
         table.error("credentials", "'" + text + "' is not store:NAME, user:NAME or job");
-    if (file_system.type != MountType::cifs && file_system.type != MountType::fuse)
-        table.error("credentials", "only cifs and fuse have credentials");
+    if (!kind_of(file_system.type).has_credentials)
+        table.error("credentials",
+                    "only " + mount_type_names(&MountKind::has_credentials) + " have credentials");
 }
 
 // Only a share or a container has an account's key.
@@ -127,8 +120,9 @@ FileSystem read_file_system(Table& table, const SitePolicy& policy) {
     if (!parse_size(file_system.max_size))
         table.error("max_size", "'" + file_system.max_size + "' is not a size such as 512M or 4G");
     for (const char* key : {"file_mode", "directory_mode"})
-        if (table.has(key) && file_system.type != MountType::cifs)
-            table.error(key, "only cifs has modes for all of its files");
+        if (table.has(key) && !kind_of(file_system.type).has_modes)
+            table.error(key, "only " + mount_type_names(&MountKind::has_modes) +
+                                 " has modes for all of its files");
     table.read_mode("file_mode", file_system.file_mode);
     table.read_mode("directory_mode", file_system.directory_mode);
     return file_system;
@@ -179,7 +173,7 @@ AllowPolicy read_allow(Table& table, const SitePolicy& policy) {
     refuse_job_credentials(table, allow.file_system);
     const FileSystem& file_system = allow.file_system;
     const bool by_path = file_system.type == MountType::fuse && file_system.source[0] == '/';
-    if (is_remote(file_system.type) && !by_path) {
+    if (kind_of(file_system.type).is_remote && !by_path) {
         table.require("name", allow.name);
         if (!allow.name.empty() && !is_object_name(allow.name))
             table.error("name", "'" + allow.name + "' is not a name");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "job/policy_commands.hpp"
+#include "job/policy_table.hpp"
 
 #include <algorithm>
 

@@ -6,6 +6,7 @@
 #include "job/file_system.hpp"
 #include "job/names.hpp"
 #include "job/reader.hpp"
+#include "sys/text.hpp"
 
 namespace batchai::job {
 
@@ -128,7 +129,7 @@ std::vector<std::string> Table::keys() const {
 void Table::finish() {
     for (const std::string& key : keys()) {
         if (known_.count(key) != 0) continue;
-        const std::string near = closest(key, known_);
+        const std::string near = sys::closest(key, known_);
         error(key, near.empty() ? "unknown key" : "unknown key; did you mean '" + near + "'?");
     }
 }

@@ -4,16 +4,17 @@
 // key is an error, because an admin's typing error must not pass. Private to job/.
 #pragma once
 
-// toml++ 3.3 asserts that a key starts with one of its letters, which an admin's text may violate.
-// Without the assertion it reports an error.
-#define TOML_ASSERT(expr) static_cast<void>(0)
 #include <toml++/toml.h>
 
+#include <map>
 #include <set>
 #include <string>
 #include <vector>
 
+#include "job/policy.hpp"
 #include "job/spec.hpp"
+
+#define TOML_ASSERT(expr) static_cast<void>(0)
 
 namespace batchai::job {
 
@@ -58,5 +59,13 @@ class Table {
     std::vector<Finding>& findings_;
     std::set<std::string> known_;
 };
+
+// Reads the tables of the site policy that name programs, [program.NAME] and [container.NAME], and
+// [[image]], which names a container. Private to job/.
+std::map<std::string, ProgramPolicy> read_programs(Table& root);
+std::map<std::string, ProgramPolicy> read_containers(Table& root);
+
+// containers: all containers of the policy.
+ImagePolicy read_image(Table&, const std::map<std::string, ProgramPolicy>& containers);
 
 }  // namespace batchai::job

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "job/reader.hpp"
 
-#include <algorithm>
 #include <cmath>
+
+#include "sys/text.hpp"
 
 namespace batchai::job {
 
@@ -12,23 +13,6 @@ std::string found_a(const Json& value) {
     if (value.is_number_float()) return "found a fraction";
     return std::string("found ") + (value.is_object() || value.is_array() ? "an " : "a ") +
            value.type_name();
-}
-
-// Levenshtein's distance, by rows.
-std::size_t distance(const std::string& a, const std::string& b) {
-    std::vector<std::size_t> row(b.size() + 1);
-    for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
-    for (std::size_t i = 1; i <= a.size(); ++i) {
-        std::size_t diagonal = row[0];
-        row[0] = i;
-        for (std::size_t j = 1; j <= b.size(); ++j) {
-            const std::size_t above = row[j];
-            row[j] =
-                std::min({above + 1, row[j - 1] + 1, diagonal + (a[i - 1] == b[j - 1] ? 0 : 1)});
-            diagonal = above;
-        }
-    }
-    return row[b.size()];
 }
 
 // The service's variables were named AZ_LEARNING_* before September 2017.
@@ -46,20 +30,6 @@ std::string with_todays_variables(std::string text) {
 
 bool is_comment(const std::string& key) {
     return key.rfind("comment", 0) == 0 || key.rfind("$comment", 0) == 0;
-}
-
-std::string closest(const std::string& word, const std::set<std::string>& candidates,
-                    std::size_t edits) {
-    std::string best;
-    std::size_t best_distance = edits + 1;
-    for (const std::string& candidate : candidates) {
-        const std::size_t d = distance(word, candidate);
-        if (d < best_distance && d < candidate.size()) {
-            best = candidate;
-            best_distance = d;
-        }
-    }
-    return best;
 }
 
 const Json* Reader::find(const std::string& key) {
@@ -182,7 +152,7 @@ void Reader::note_ignored(const std::string& key, const std::string& why) {
 void Reader::finish() {
     for (const auto& [key, value] : object_.items()) {
         if (known_.count(key) != 0 || is_comment(key)) continue;
-        const std::string near = closest(key, known_);
+        const std::string near = sys::closest(key, known_);
         warning(key, near.empty() ? "unknown key, ignored"
                                   : "unknown key, ignored; did you mean '" + near + "'?");
     }

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "job/document.hpp"
+#include "job/spec.hpp"
 
 namespace batchai::job {
 
@@ -62,8 +63,14 @@ class Reader {
 // "comment2", "$comment": comments for people.
 bool is_comment(const std::string& key);
 
-// The candidate within so many edits of word, else empty.
-std::string closest(const std::string& word, const std::set<std::string>& candidates,
-                    std::size_t edits = 2);
+// Secrets of a key vault that a job file refers to. Here each secret is a file, which the site
+// policy names in [[secret]]. Private to job/, except resolve_secret and may_use (policy.hpp).
+
+// Reads {"sourceVault": {"id": ".../vaults/NAME"}, "secretUrl": "https://..."} at a key. nullopt:
+// the key is missing.
+std::optional<SecretReference> read_secret_reference(Reader&, const std::string& key);
+
+// "secret 'https://v.vault.azure.net/secrets/key' of vault 'v'".
+std::string describe(const SecretReference&);
 
 }  // namespace batchai::job

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "job/secret.hpp"
+#include "job/reader.hpp"
 
 #include <fnmatch.h>
 

@@ -9,7 +9,7 @@
 #include "job/expand.hpp"
 #include "job/layout.hpp"
 #include "job/names.hpp"
-#include "job/secret.hpp"
+#include "job/reader.hpp"
 #include "job/size.hpp"
 #include "job/toolkit/toolkit.hpp"
 #include "job/volumes.hpp"

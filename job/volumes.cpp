@@ -6,7 +6,7 @@
 #include "job/file_system.hpp"
 #include "job/layout.hpp"
 #include "job/names.hpp"
-#include "job/secret.hpp"
+#include "job/reader.hpp"
 
 namespace batchai::job {
 

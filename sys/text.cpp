@@ -82,6 +82,23 @@ std::string with_escapes(std::string_view text, bool keeps_line_ends) {
     return shown;
 }
 
+// Levenshtein's distance, by rows.
+std::size_t distance(const std::string& a, const std::string& b) {
+    std::vector<std::size_t> row(b.size() + 1);
+    for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
+    for (std::size_t i = 1; i <= a.size(); ++i) {
+        std::size_t diagonal = row[0];
+        row[0] = i;
+        for (std::size_t j = 1; j <= b.size(); ++j) {
+            const std::size_t above = row[j];
+            row[j] =
+                std::min({above + 1, row[j - 1] + 1, diagonal + (a[i - 1] == b[j - 1] ? 0 : 1)});
+            diagonal = above;
+        }
+    }
+    return row[b.size()];
+}
+
 }  // namespace
 
 std::string printable(std::string_view line) {
@@ -90,6 +107,24 @@ std::string printable(std::string_view line) {
 
 std::string printable_lines(std::string_view text) {
     return with_escapes(text, true);
+}
+
+std::string plural(long long count, const std::string& noun) {
+    return std::to_string(count) + " " + noun + (count == 1 ? "" : "s");
+}
+
+std::string closest(const std::string& word, const std::set<std::string>& candidates,
+                    std::size_t edits) {
+    std::string best;
+    std::size_t best_distance = edits + 1;
+    for (const std::string& candidate : candidates) {
+        const std::size_t d = distance(word, candidate);
+        if (d < best_distance && d < candidate.size()) {
+            best = candidate;
+            best_distance = d;
+        }
+    }
+    return best;
 }
 
 std::string number_list(const std::vector<int>& numbers) {

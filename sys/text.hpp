@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Makes text from other users (names of jobs, files and nodes, words of a job file, errors that
-// quote them) safe for a terminal or a log. Programs call this when they print. The output of a
-// job's own programs is passed on unchanged.
+// Words and numbers as text, and what makes text from other users safe for a terminal or a log.
+// Such text is names of jobs, files and nodes, words of a job file, and errors that quote them.
+// Programs call printable() when they print. The output of a job's own programs is passed on
+// unchanged.
 #pragma once
 
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -23,6 +25,13 @@ std::string printable_lines(std::string_view text);
 
 // The first line that is not blank.
 std::string first_line(const std::string& text);
+
+// "1 node", "3 nodes".
+std::string plural(long long count, const std::string& noun);
+
+// The candidate within so many edits (Levenshtein) of word, else empty.
+std::string closest(const std::string& word, const std::set<std::string>& candidates,
+                    std::size_t edits = 2);
 
 // "0-3,8,10-11", from numbers in ascending order.
 std::string number_list(const std::vector<int>& numbers);

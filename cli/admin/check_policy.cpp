@@ -167,14 +167,6 @@ void check_fuse(const Machine& machine, Report& report) {
         report.ok(kDevice);
 }
 
-// The kernel's names of the file systems that the helper mounts.
-constexpr std::pair<job::MountType, const char*> kInKernel[] = {
-    {job::MountType::overlay, "overlay"},
-    {job::MountType::squashfs, "squashfs"},
-    {job::MountType::nfs, "nfs"},
-    {job::MountType::cifs, "cifs"},
-};
-
 void check_kernel(const Machine& machine, Report& report) {
     constexpr std::size_t kLargest = 16 << 20;
     if (!machine.policy) return;
@@ -183,10 +175,10 @@ void check_kernel(const Machine& machine, Report& report) {
     const std::string aliases = fmt::format("/lib/modules/{}/modules.alias", kernel.release);
     const auto loaded = sys::read_file("/proc/filesystems", kLargest);
     const auto modules = sys::read_file(aliases, kLargest);
-    for (const auto& [type, name] : kInKernel) {
-        if (!uses(*machine.policy, type)) continue;
-        const std::string entry = fmt::format("\t{}\n", name);
-        const std::string alias = fmt::format("alias fs-{} ", name);
+    for (const job::MountKind& kind : job::kMountKinds) {
+        if (kind.module == nullptr || !uses(*machine.policy, kind.type)) continue;
+        const std::string entry = fmt::format("\t{}\n", kind.module);
+        const std::string alias = fmt::format("alias fs-{} ", kind.module);
         if ((loaded && loaded->find(entry) != loaded->npos) ||
             (modules && modules->find(alias) != modules->npos))
             continue;
@@ -194,12 +186,12 @@ void check_kernel(const Machine& machine, Report& report) {
             report.error(
                 fmt::format("{}: neither the kernel nor its modules have {}, which the "
                             "policy's type \"{}\" needs",
-                            aliases, name, job::name_of(type)));
+                            aliases, kind.module, kind.name));
         else
             report.warning(
                 fmt::format("/proc/filesystems: has no {}, which the policy's type "
                             "\"{}\" needs, and its module is not known",
-                            name, job::name_of(type)));
+                            kind.module, kind.name));
     }
 }
 

@@ -10,7 +10,6 @@
 #include <set>
 #include <sstream>
 
-#include "cli/admin/built_for.hpp"
 #include "cli/admin/machine.hpp"
 #include "slurm/command.hpp"
 #include "slurm/nodes.hpp"

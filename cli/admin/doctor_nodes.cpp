@@ -11,7 +11,6 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "cli/admin/home.hpp"
 #include "slurm/command.hpp"
 #include "slurm/host_list.hpp"
 #include "slurm/nodes.hpp"

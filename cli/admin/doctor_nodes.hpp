@@ -4,18 +4,21 @@
 // prints one table. Equal findings are one row with the list of their nodes.
 #pragma once
 
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "cli/admin/machine.hpp"
 #include "cli/session.hpp"
+#include "sys/result.hpp"
 
 namespace batchai::cli {
 
 struct NodesQuestion {
     std::string nodes;  // Slurm's host list
     std::string plugstack;
-    std::string home;  // empty: usual_home() (home.hpp)
+    std::string home;  // empty: usual_home()
 };
 
 struct NodeFindings {
@@ -37,5 +40,33 @@ std::vector<Row> rows_of(const std::vector<NodeFindings>&);
 void compare_policies(std::vector<NodeFindings>&);
 
 int ask_nodes(const Session&, const NodesQuestion&, bool json);
+
+// home.cpp: whether two machines see the same home directory. The login node and each node write a
+// job's record into its user's home, so homes must be shared. Nothing is written to find out: the
+// file system's data about the directory are compared.
+struct HomeIdentity {
+    // own: on a disk or in the memory of this machine. served: from a file server, with the
+    // server's inode numbers. numbered: from a file server, with inode numbers of the client's own.
+    enum class Kind { own, served, numbered };
+    Kind kind = Kind::own;
+    unsigned long long inode = 0;
+    std::string changed;  // time of the last change, "SECONDS.NANOSECONDS"
+
+    std::string text() const;  // "own:12:34.56", as in --home
+};
+
+sys::Result<HomeIdentity> home_identity(const std::string& directory);
+std::optional<HomeIdentity> parse_home_identity(std::string_view text);
+
+// False only if they cannot be the same directory.
+bool may_be_same(const HomeIdentity&, const HomeIdentity&);
+
+// The caller's home. For root: the home of the first ordinary user whose home is on a file server;
+// empty if there is none.
+std::string usual_home();
+
+// What batchai lacks on the mount whose line of /proc/self/mountinfo has these type and options;
+// empty: nothing. Locks must reach other machines (sys/file_lock.hpp).
+std::string lock_trouble(const std::string& type, const std::string& options);
 
 }  // namespace batchai::cli

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/admin/home.hpp"
+#include "cli/admin/doctor_nodes.hpp"
 
 #include <fcntl.h>
 #include <fmt/format.h>

@@ -9,7 +9,6 @@
 #include <utility>
 #include <vector>
 
-#include "cli/admin/plugstack.hpp"
 #include "job/policy.hpp"
 #include "sys/result.hpp"
 
@@ -25,6 +24,37 @@ struct Finding {
     bool operator==(const Finding&) const = default;
 };
 
+// batchai's line in Slurm's plugstack.conf, as slurmd finds it: includes followed, comments
+// removed.
+struct PlugstackLine {
+    std::string file;
+    int number = 0;
+    bool required = false;
+    std::string plugin;  // as written: a path, or a name below PluginDir
+    std::vector<std::string> arguments;
+
+    // The value of "name=value" among the arguments, or `otherwise` if it is missing.
+    std::string argument(const std::string& name, const std::string& otherwise) const;
+    // Arguments that the plugin does not know (spank/options.cpp).
+    std::vector<std::string> unknown_words() const;
+    std::string place() const;  // "file:number"
+};
+
+// All lines that load spank_batchai.so, in order. An error: a file that cannot be read, or a line
+// (also of another plugin) that Slurm cannot use.
+// Source: spank(7), CONFIGURATION; Slurm's src/common/plugstack.c, _plugin_stack_parse_line.
+sys::Result<std::vector<PlugstackLine>> find_our_lines(const std::string& plugstack_file);
+
+// The releases that a plugin file was built for. Read from the text that spank/plugin.cpp puts into
+// the file: a plugin that was built for another Slurm cannot be loaded.
+struct BuiltFor {
+    std::string batchai;  // "0.1.0"
+    std::string slurm;    // "22.05.8"
+};
+
+// An error names the file.
+sys::Result<BuiltFor> built_for(const std::string& plugin);
+
 // The data that the checks use. It is read once, before them, and nothing is changed.
 struct Machine {
     sys::Result<std::string> slurm = sys::Error{};  // `scontrol show config`
@@ -35,7 +65,7 @@ struct Machine {
     std::string libexec;
     std::string policy_file = "/etc/batchai/batchai.toml";
     sys::Result<job::SitePolicy> policy = sys::Error{};
-    std::string home;  // "DIRECTORY" or "DIRECTORY=IDENTITY" (home.hpp); empty: no such check
+    std::string home;  // "DIRECTORY" or "DIRECTORY=IDENTITY" (HomeIdentity); empty: no such check
 
     const PlugstackLine* line() const {
         return lines && !lines->empty() ? &lines->front() : nullptr;

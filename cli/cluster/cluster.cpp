@@ -6,7 +6,6 @@
 #include <memory>
 
 #include "cli/cluster/cluster_document.hpp"
-#include "cli/cluster/cluster_size.hpp"
 #include "cli/command_options.hpp"
 #include "cli/job/job_end.hpp"
 #include "cli/job/job_input.hpp"
@@ -193,9 +192,7 @@ std::shared_ptr<ClusterArgs> add_cluster_verb(CLI::App& verb, Session& session,
                                               ClusterAction action, const char* names) {
     const auto args = std::make_shared<ClusterArgs>();
     add_name(verb, *args, names);
-    verb.callback([args, action, &session] {
-        session.action = [args, action, &session] { return action(session, *args); };
-    });
+    set_action(verb, session, args, action);
     return args;
 }
 
@@ -212,8 +209,7 @@ void add_clusters(CLI::App& parent, Session& session) {
     const auto all = std::make_shared<ClusterArgs>();
     all->scope = {"", "", ""};
     add_workspace_options(*verb, all->scope);
-    verb->callback(
-        [all, &session] { session.action = [all, &session] { return list(session, *all); }; });
+    set_action(*verb, session, all, list);
 
     verb = add_verb(parent, session, "resize", "remember another number of nodes",
                     "batchai cluster resize -n nc6cluster --target 0");

@@ -9,7 +9,6 @@
 #include <memory>
 
 #include "cli/cluster/cluster_document.hpp"
-#include "cli/cluster/cluster_size.hpp"
 #include "cli/command_options.hpp"
 #include "cli/job/job_document.hpp"
 #include "cli/job/job_input.hpp"
@@ -241,8 +240,7 @@ void add_cluster_create(CLI::App& parent, Session& session) {
     ignore_options(*verb, {"--custom-image", "-k,--ssh-key", "-p,--password",
                            "--storage-account-key", "--subnet", "-l,--location"});
     ignore_flags(*verb, {"--generate-ssh-keys", "--no-wait"});
-    verb->callback(
-        [args, &session] { session.action = [args, &session] { return create(session, *args); }; });
+    set_action(*verb, session, args, create);
 }
 
 }  // namespace batchai::cli

@@ -1,17 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/cluster/cluster_document.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cctype>
 #include <set>
 
+#include "cli/command_options.hpp"
 #include "cli/job/clusters.hpp"
 #include "cli/job/job_document.hpp"
 #include "cli/job/job_state.hpp"
 #include "cli/output/result_table.hpp"
-#include "cli/output/shape.hpp"
 #include "job/record.hpp"
 #include "slurm/nodes.hpp"
+#include "sys/text.hpp"
 
 namespace batchai::cli {
 namespace {
@@ -145,6 +148,45 @@ int print_cluster(const Session& session, Store& store, const Resource& resource
     const auto document = cluster_document(store, resource);
     if (!document) return fail(kEnvironment, document.error());
     return session.print(*document, cluster_table);
+}
+
+namespace {
+
+constexpr int kMostNodes = 100'000;
+
+std::string too_many(const std::string& option, int wanted, const slurm::Partition& partition) {
+    if (wanted <= static_cast<int>(partition.nodes.size())) return {};
+    return fmt::format("{} {}: partition {} has {}", option, wanted, partition.name,
+                       sys::plural(static_cast<long long>(partition.nodes.size()), "node"));
+}
+
+}  // namespace
+
+void add_target(CLI::App& verb, ClusterSize& size, const std::string& description) {
+    verb.add_option("-t,--target", size.target, description)->check(number_from(0, kMostNodes));
+}
+
+void add_range(CLI::App& verb, ClusterSize& size) {
+    verb.add_option("--min", size.least, "nodes that stay, remembered and shown")
+        ->check(number_from(0, kMostNodes));
+    verb.add_option("--max", size.most, "nodes at most, of the partition's")
+        ->check(number_from(0, kMostNodes));
+}
+
+std::string wrong_size(const ClusterSize& size, const slurm::Partition& partition) {
+    if (auto wrong = too_many("--target", size.target.value_or(0), partition); !wrong.empty())
+        return wrong;
+    if (!size.least && !size.most) return {};
+    if (!size.least || !size.most) return "--min and --max go together: give both";
+    if (*size.least > *size.most)
+        return fmt::format("--min {} is more than --max {}", *size.least, *size.most);
+    return too_many("--max", *size.most, partition);
+}
+
+nlohmann::json auto_scale_json(const ClusterSize& size) {
+    return {{"initialNodeCount", size.target.value_or(0)},
+            {"maximumNodeCount", *size.most},
+            {"minimumNodeCount", *size.least}};
 }
 
 }  // namespace batchai::cli

@@ -125,7 +125,8 @@ sys::Result<std::optional<Resource>> find(Store& store, const ServerArgs& args) 
                               args.scope.workspace, args.name);
 }
 
-int create(const Session& session, ServerArgs args) {
+int create(const Session& session, const ServerArgs& given) {
+    ServerArgs args = given;
     if (!fill_in(args)) return kBadInput;
     auto store = open_store();
     if (!store) return fail(kEnvironment, store.error());
@@ -212,14 +213,8 @@ std::shared_ptr<ServerArgs> add_server_verb(CLI::App& verb, Session& session, Se
     const auto args = std::make_shared<ServerArgs>();
     add_arm_name(verb, "-n,--name,--ids", args->name, args->scope, kName, "file server");
     add_workspace_options(verb, args->scope);
-    verb.callback([args, action, &session] {
-        session.action = [args, action, &session] { return action(session, *args); };
-    });
+    set_action(verb, session, args, action);
     return args;
-}
-
-int create_server(const Session& session, const ServerArgs& args) {
-    return create(session, args);
 }
 
 }  // namespace
@@ -229,7 +224,7 @@ void add_file_servers(CLI::App& parent, Session& session) {
     CLI::App* verb =
         add_verb(parent, session, "create", "see that a file server is one of the site policy's",
                  "batchai file-server create -g mygroup -w mywork -n nfs1 -s Standard_D2_V2");
-    auto args = add_server_verb(*verb, session, create_server);
+    auto args = add_server_verb(*verb, session, create);
     verb->add_option("-f,--config-file", args->file, "nfs.json; options count before it");
     verb->add_option("-s,--vm-size", args->vm_size, "remembered and shown");
     verb->add_option("--disk-count", args->disk_count, "remembered and shown")
@@ -252,8 +247,7 @@ void add_file_servers(CLI::App& parent, Session& session) {
     const auto all = std::make_shared<ServerArgs>();
     all->scope = {"", "", ""};
     add_workspace_options(*verb, all->scope);
-    verb->callback(
-        [all, &session] { session.action = [all, &session] { return list(session, *all); }; });
+    set_action(*verb, session, all, list);
 
     verb = add_verb(parent, session, "delete", "delete the record; the server stays",
                     "batchai file-server delete -n nfs1 --yes");

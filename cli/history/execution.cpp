@@ -6,8 +6,6 @@
 #include <string_view>
 #include <utility>
 
-#include "slurm/jobs.hpp"
-
 namespace batchai::cli {
 namespace {
 

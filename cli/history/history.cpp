@@ -6,7 +6,7 @@
 #include <array>
 #include <utility>
 
-#include "cli/output/json_text.hpp"
+#include "cli/output/result_text.hpp"
 
 namespace batchai::cli {
 namespace {

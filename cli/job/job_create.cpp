@@ -148,8 +148,8 @@ void say_submitted(const CreateArgs& args, const JobRow& row, const CheckedJob& 
                                        {"-e", identity.experiment}})
         if (name != "default") which += fmt::format("{} {} ", option, sys::shell_quoted(name));
     std::string text =
-        fmt::format("Job {} is Slurm's job {}: {} node{}{}\n", identity.name, row.number.text(),
-                    job.spec.node_count, job.spec.node_count == 1 ? "" : "s",
+        fmt::format("Job {} is Slurm's job {}: {}{}\n", identity.name, row.number.text(),
+                    sys::plural(job.spec.node_count, "node"),
                     submission.partition.empty() ? "" : " of partition " + submission.partition);
     if (const auto output = job::login_stdouterr_directory(job.spec, policy, identity))
         text += fmt::format("Output:  {}\n", *output);

@@ -16,11 +16,9 @@
 #include <thread>
 
 #include "cli/command_options.hpp"
-#include "cli/job/follow.hpp"
+#include "cli/job/job_files.hpp"
 #include "cli/job/job_input.hpp"
 #include "cli/job/job_name.hpp"
-#include "cli/job/output_directory.hpp"
-#include "cli/job/planned_files.hpp"
 #include "cli/output/result_table.hpp"
 #include "cli/output/time_text.hpp"
 #include "cli/verbs.hpp"
@@ -168,15 +166,14 @@ void add_job_files(CLI::App& parent, Session& session) {
                               "batchai job file list -j train -o table");
     const auto args = std::make_shared<FileArgs>();
     add_directory_options(*verb, *args);
-    verb->callback(
-        [args, &session] { session.action = [args, &session] { return list(session, *args); }; });
+    set_action(*verb, session, args, list);
 
     verb =
         add_verb(parent, session, "stream", "print an output file as it grows, until the job ends",
                  "batchai job file stream -j train -f stdout.txt");
     add_directory_options(*verb, *args);
     verb->add_option("-f,--file-name", args->file, "the file")->required();
-    verb->callback([args, &session] { session.action = [args] { return stream(*args); }; });
+    set_action(*verb, session, args, stream);
 }
 
 }  // namespace batchai::cli

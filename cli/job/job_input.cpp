@@ -15,7 +15,7 @@
 
 #include "cli/output/time_text.hpp"
 #include "cli/policy/policy_entries.hpp"
-#include "job/known_notes.hpp"
+#include "job/check.hpp"
 #include "job/snapshot.hpp"
 #include "sys/directories.hpp"
 #include "sys/file.hpp"

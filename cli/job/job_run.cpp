@@ -140,7 +140,7 @@ void add_job_run(CLI::App& parent, Session& session) {
         ->required();
     add_assignment_options(*verb, args->shares, args->images);
     ignore_options(*verb, {"-c,--cluster"});
-    verb->callback([args, &session] { session.action = [args] { return run(*args); }; });
+    set_action(*verb, session, args, run);
 }
 
 }  // namespace batchai::cli

@@ -8,8 +8,8 @@
 #include <optional>
 
 #include "cli/command_options.hpp"
-#include "cli/job/job_failure.hpp"
 #include "cli/job/job_name.hpp"
+#include "cli/job/job_wait.hpp"
 #include "cli/output/time_text.hpp"
 #include "cli/verbs.hpp"
 #include "sys/clock.hpp"
@@ -129,8 +129,7 @@ void add_job_show(CLI::App& parent, Session& session) {
                               "batchai job show -n train --query executionState");
     const auto name = std::make_shared<JobName>();
     add_job_name(*verb, *name);
-    verb->callback(
-        [name, &session] { session.action = [name, &session] { return show(session, *name); }; });
+    set_action(*verb, session, name, show);
 }
 
 void add_job_list(CLI::App& parent, Session& session) {
@@ -164,8 +163,7 @@ void add_job_list(CLI::App& parent, Session& session) {
     verb->add_option("--last", args->last, "only the last N of them")
         ->check(CLI::Range(1, 1'000'000))
         ->type_name("N");
-    verb->callback(
-        [args, &session] { session.action = [args, &session] { return list(session, *args); }; });
+    set_action(*verb, session, args, list);
 }
 
 }  // namespace batchai::cli

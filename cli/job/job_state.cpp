@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "cli/job/preparation_progress.hpp"
+#include "cli/job/job_document.hpp"
 #include "job/record.hpp"
 #include "slurm/jobs.hpp"
 #include "sys/clock.hpp"

@@ -26,8 +26,7 @@ void add_end_verb(CLI::App& parent, Session& session, const std::string& name,
     const auto args = std::make_shared<EndArgs>();
     add_job_name(*verb, args->job);
     add_end_options(*verb, args->options);
-    verb->callback(
-        [args, action, &session] { session.action = [args, action] { return action(*args); }; });
+    set_action(*verb, session, args, action);
 }
 
 // "job train", "the 12 tasks of job train"

@@ -170,7 +170,7 @@ int list(const Session& session, Kind kind, const RecordArgs& args) {
 }
 
 // Ends the jobs in it, as the service did, and removes records only, no files on a share.
-int remove(Kind kind, const RecordArgs& args) {
+int remove(const Session&, Kind kind, const RecordArgs& args) {
     auto store = open_store();
     if (!store) return fail(kEnvironment, store.error());
     const auto resource = find(*store, kind, args);
@@ -212,27 +212,28 @@ void add_noun_verbs(CLI::App& parent, Session& session, Kind kind) {
                                : kind == Kind::workspace ? " -g mygroup --workspace mywork"
                                                          : " -g mygroup -w mywork --name cifar";
     const auto args = std::make_shared<RecordArgs>();
+    CLI::App* verb = nullptr;
+    const auto set = [&](int (*action)(const Session&, Kind, const RecordArgs&)) {
+        set_action(*verb, session, args, [=](const Session& own, const RecordArgs& given) {
+            return action(own, kind, given);
+        });
+    };
 
-    CLI::App* verb =
-        add_verb(parent, session, "create", "record " + one, command + "create" + sample);
+    verb = add_verb(parent, session, "create", "record " + one, command + "create" + sample);
     add_name(*verb, kind, *args);
     verb->add_option("-l,--location", args->location, "remembered and shown");
     ignore_options(*verb, {"--tags", "--managed-by"});
-    verb->callback(
-        [=, &session] { session.action = [=, &session] { return create(session, kind, *args); }; });
+    set(create);
 
     verb = add_verb(parent, session, "show", "show " + one, command + "show" + sample);
     add_name(*verb, kind, *args);
-    verb->callback(
-        [=, &session] { session.action = [=, &session] { return show(session, kind, *args); }; });
+    set(show);
 
     if (kind == Kind::group) {
         verb =
             add_verb(parent, session, "exists", "print true or false", command + "exists" + sample);
         add_name(*verb, kind, *args);
-        verb->callback([=, &session] {
-            session.action = [=, &session] { return exists(session, kind, *args); };
-        });
+        set(exists);
     }
 
     verb = add_verb(parent, session, "list", "list them", command + "list -o table");
@@ -241,15 +242,16 @@ void add_noun_verbs(CLI::App& parent, Session& session, Kind kind) {
         add_workspace_options(*verb, all->scope);
     else if (kind == Kind::workspace)
         add_group_option(*verb, all->scope);
-    verb->callback(
-        [=, &session] { session.action = [=, &session] { return list(session, kind, *all); }; });
+    set_action(*verb, session, all, [kind](const Session& own, const RecordArgs& given) {
+        return list(own, kind, given);
+    });
 
     verb = add_verb(parent, session, "delete",
                     "end the jobs in it, delete the records, never files on a share",
                     command + "delete" + sample + " --yes");
     add_name(*verb, kind, *args);
     add_end_options(*verb, args->end);
-    verb->callback([=, &session] { session.action = [=] { return remove(kind, *args); }; });
+    set(remove);
 }
 
 }  // namespace

@@ -128,8 +128,7 @@ void add_node_verbs(CLI::App& parent, Session& session, const std::string& comma
         ->take_all();
     verb->add_option("-k,--ssh-private-key", args->ssh_key, "the key for --address");
     ignore_options(*verb, {"-p,--password"});
-    verb->callback(
-        [args, find, &session] { session.action = [args, find] { return exec(*args, find); }; });
+    set_action(*verb, session, args, [find](const ExecArgs& given) { return exec(given, find); });
 }
 
 }  // namespace batchai::cli

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/output/query.hpp"
 
 #include <unistd.h>
 
 #include <utility>
 
-#include "cli/output/json_text.hpp"
+#include "cli/output/result_text.hpp"
 #include "sys/paths.hpp"
 #include "sys/subprocess.hpp"
 #include "sys/text.hpp"

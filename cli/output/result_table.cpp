@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cctype>
 
-#include "cli/output/json_text.hpp"
+#include "cli/output/result_text.hpp"
 
 namespace batchai::cli {
 namespace {

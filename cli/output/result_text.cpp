@@ -6,7 +6,6 @@
 #include <cctype>
 #include <string_view>
 
-#include "cli/output/json_text.hpp"
 #include "sys/text.hpp"
 
 namespace batchai::cli {

@@ -12,6 +12,8 @@
 #include <ctime>
 #include <utility>
 
+#include "sys/text.hpp"
+
 namespace batchai::cli {
 namespace {
 
@@ -54,7 +56,7 @@ std::string duration_text(double length) {
     const long long days = parts.seconds / kDay;
     const long long rest = parts.seconds % kDay;
     std::string text;
-    if (days > 0) text = fmt::format("{} day{}, ", days, days == 1 ? "" : "s");
+    if (days > 0) text = sys::plural(days, "day") + ", ";
     text += fmt::format("{}:{:02}:{:02}", rest / 3600, rest / 60 % 60, rest % 60);
     if (parts.microseconds > 0) text += fmt::format(".{:06}", parts.microseconds);
     return text;

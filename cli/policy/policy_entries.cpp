@@ -10,7 +10,7 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
-#include "cli/output/json_text.hpp"
+#include "cli/output/result_text.hpp"
 #include "cli/session.hpp"
 #include "job/layout.hpp"
 #include "sys/text.hpp"

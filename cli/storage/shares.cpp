@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/storage/shares.hpp"
 
-#include <fnmatch.h>
-
 #include "cli/command_options.hpp"
 #include "cli/job/job_input.hpp"
-#include "cli/output/result_table.hpp"
 #include "cli/policy/policy_entries.hpp"
 
 namespace batchai::cli {
@@ -23,23 +20,12 @@ void add_share_options(CLI::App& verb, ShareName& name, const std::string& share
     add_account_options(verb, name.account);
 }
 
-namespace {
-
 job::Volume volume_of(const ShareName& name) {
     job::Volume volume;
     volume.kind = name.kind;
     volume.account = name.account;
     volume.name = name.share;
     return volume;
-}
-
-}  // namespace
-
-int share_exists(const Session& session, const ShareName& name) {
-    const auto policy = load_site_policy();
-    if (!policy) return fail(kEnvironment, policy.error());
-    const bool exists = job::resolve_volume(*policy, volume_of(name)).has_value();
-    return session.print({{"exists", exists}});
 }
 
 int with_policy_share(const ShareName& name,
@@ -64,28 +50,6 @@ int with_share(const ShareName& name, const std::function<int(const ShareFiles&)
         const auto files = ShareFiles::open(share.login_path);
         if (!files) return fail(kEnvironment, files.error().in(what));
         return action(*files);
-    });
-}
-
-int list_shares(const Session& session, job::Volume::Kind kind, const std::string& account) {
-    const auto policy = load_site_policy();
-    if (!policy) return fail(kEnvironment, policy.error());
-    auto result = nlohmann::json::array();
-    for (const job::VolumePolicy& share : policy->volumes) {
-        const bool of_account =
-            account.empty() || ::fnmatch(share.account.c_str(), account.c_str(), 0) == 0;
-        if (share.kind != kind || !of_account) continue;
-        const nlohmann::json path =
-            share.login_path.empty() ? nlohmann::json() : nlohmann::json(share.login_path);
-        result.push_back({{"metadata", nullptr},
-                          {"name", share.name},
-                          {"properties", {{"lastModified", nullptr}, {"quota", nullptr}}},
-                          {"slurm", {{"account", share.account}, {"loginPath", path}}}});
-    }
-    return session.print(result, [](const nlohmann::json& rows) {
-        return table_of(
-            rows,
-            {{"Name", "name"}, {"Account", "slurm/account"}, {"Path here", "slurm/loginPath"}});
     });
 }
 

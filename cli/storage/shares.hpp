@@ -7,13 +7,9 @@
 #include <functional>
 #include <string>
 
-#include "cli/session.hpp"
+#include "cli/command_options.hpp"
 #include "cli/storage/share_files.hpp"
 #include "job/policy.hpp"
-
-namespace CLI {
-class App;
-}
 
 namespace batchai::cli {
 
@@ -22,6 +18,7 @@ struct ShareName {
     std::string account;
     std::string share;  // or the blob container
 };
+job::Volume volume_of(const ShareName&);
 
 // share_option: "-s,--share-name", "-c,--container-name", or "-n,--name" for verbs about shares.
 void add_share_options(CLI::App&, ShareName&, const std::string& share_option);
@@ -33,10 +30,14 @@ void add_account_options(CLI::App&, std::string& account);
 int with_policy_share(const ShareName&, const std::function<int(const job::VolumePolicy&)>& action);
 int with_share(const ShareName&, const std::function<int(const ShareFiles&)>& action);
 
-// Prints whether the policy has the share or container.
-int share_exists(const Session&, const ShareName&);
-
-// Prints the policy's shares or containers: their names and their directories on this machine.
-int list_shares(const Session&, job::Volume::Kind, const std::string& account);
+// Has the verb call action(session, *args, files) with the files of the share args->share.
+template <class Args>
+void set_share_action(CLI::App& verb, Session& session, const std::shared_ptr<Args>& args,
+                      int (*action)(const Session&, const Args&, const ShareFiles&)) {
+    set_action(verb, session, args, [action](const Session& own, const Args& given) {
+        return with_share(given.share,
+                          [&](const ShareFiles& files) { return action(own, given, files); });
+    });
+}
 
 }  // namespace batchai::cli

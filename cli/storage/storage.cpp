@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // storage account, share, container, directory: names to which the site policy gives a directory.
+#include <fnmatch.h>
+
 #include <memory>
 
 #include "cli/command_options.hpp"
-#include "cli/job/jobs.hpp"
+#include "cli/job/job_input.hpp"
 #include "cli/job/records.hpp"
+#include "cli/output/result_table.hpp"
 #include "cli/output/time_text.hpp"
 #include "cli/storage/shares.hpp"
 #include "cli/verbs.hpp"
@@ -51,21 +54,53 @@ int create_account(const Session& session, const AccountArgs& args) {
 
 // There are no keys here. The text stands for one, because scripts pass it to options that ignore
 // it.
-int list_keys(const Session& session) {
+int list_keys(const Session& session, const AccountArgs&) {
     auto keys = nlohmann::json::array();
     for (const char* name : {"key1", "key2"})
         keys.push_back({{"keyName", name}, {"permissions", "Full"}, {"value", "not-needed"}});
     return session.print(keys);
 }
 
-int show_connection(const Session& session, const std::string& account) {
-    return session.print({{"connectionString", "AccountName=" + account}});
+int show_connection(const Session& session, const AccountArgs& args) {
+    return session.print({{"connectionString", "AccountName=" + args.name}});
 }
 
 // Creates nothing: the site policy must have the share.
 int create_share(const Session& session, const ShareArgs& args) {
     return with_policy_share(args.share, [&](const job::VolumePolicy&) {
         return session.print({{"created", true}});
+    });
+}
+
+// Whether the policy has the share or container.
+int exists(const Session& session, const ShareArgs& args) {
+    const auto policy = load_site_policy();
+    if (!policy) return fail(kEnvironment, policy.error());
+    const bool is_known = job::resolve_volume(*policy, volume_of(args.share)).has_value();
+    return session.print({{"exists", is_known}});
+}
+
+// The policy's shares or containers: their names and their directories on this machine.
+int list(const Session& session, const ShareArgs& args) {
+    const auto policy = load_site_policy();
+    if (!policy) return fail(kEnvironment, policy.error());
+    auto result = nlohmann::json::array();
+    for (const job::VolumePolicy& share : policy->volumes) {
+        const bool of_account =
+            args.share.account.empty() ||
+            ::fnmatch(share.account.c_str(), args.share.account.c_str(), 0) == 0;
+        if (share.kind != args.share.kind || !of_account) continue;
+        const nlohmann::json path =
+            share.login_path.empty() ? nlohmann::json() : nlohmann::json(share.login_path);
+        result.push_back({{"metadata", nullptr},
+                          {"name", share.name},
+                          {"properties", {{"lastModified", nullptr}, {"quota", nullptr}}},
+                          {"slurm", {{"account", share.account}, {"loginPath", path}}}});
+    }
+    return session.print(result, [](const nlohmann::json& rows) {
+        return table_of(
+            rows,
+            {{"Name", "name"}, {"Account", "slurm/account"}, {"Path here", "slurm/loginPath"}});
     });
 }
 
@@ -104,24 +139,20 @@ void add_account(CLI::App& parent, Session& session) {
     args->sku = "Standard_LRS";
     verb->add_option("--sku", args->sku, "remembered and shown");
     ignore_options(*verb, {"--kind", "--tags", "--access-tier"});
-    verb->callback([args, &session] {
-        session.action = [args, &session] { return create_account(session, *args); };
-    });
+    set_action(*verb, session, args, create_account);
 
     verb = add_verb(parent, session, "show-connection-string", "the account's name, no secret",
                     "batchai storage account show-connection-string -n mystorageaccount");
     verb->add_option("-n,--name", args->name, "account")->check(kName)->required();
     add_group_option(*verb, args->scope);
-    verb->callback([args, &session] {
-        session.action = [args, &session] { return show_connection(session, args->name); };
-    });
+    set_action(*verb, session, args, show_connection);
 
     CLI::App* keys = parent.add_subcommand("keys", "keys of an account")->require_subcommand(1);
     verb = add_verb(*keys, session, "list", "names of keys; shares need none here",
                     "batchai storage account keys list -n mystorageaccount");
     verb->add_option("-n,--account-name", args->name, "account")->check(kName)->required();
     add_group_option(*verb, args->scope);
-    verb->callback([&session] { session.action = [&session] { return list_keys(session); }; });
+    set_action(*verb, session, args, list_keys);
 }
 
 // share create|list and container create|list.
@@ -138,25 +169,17 @@ void add_shares(CLI::App& parent, Session& session, job::Volume::Kind kind) {
     add_share_options(*verb, args->share, "-n,--name");
     ignore_options(*verb, {"--quota", "--metadata", "--public-access"});
     ignore_flags(*verb, {"--fail-on-exist"});
-    verb->callback([args, &session] {
-        session.action = [args, &session] { return create_share(session, *args); };
-    });
+    set_action(*verb, session, args, create_share);
 
     verb = add_verb(parent, session, "exists", "print whether the site policy has it",
                     command + "exists --name my" + noun + " --account-name mystorageaccount");
     add_share_options(*verb, args->share, "-n,--name");
-    verb->callback([args, &session] {
-        session.action = [args, &session] { return share_exists(session, args->share); };
-    });
+    set_action(*verb, session, args, exists);
 
     verb = add_verb(parent, session, "list", "the " + noun + "s of the site policy",
                     command + "list -o table");
     add_account_options(*verb, args->share.account);
-    verb->callback([args, &session] {
-        session.action = [args, &session] {
-            return list_shares(session, args->share.kind, args->share.account);
-        };
-    });
+    set_action(*verb, session, args, list);
 }
 
 using DirectoryAction = int (*)(const Session&, const ShareArgs&, const ShareFiles&);
@@ -175,13 +198,7 @@ void add_directory(CLI::App& parent, Session& session, const std::string& name,
     add_share_options(*verb, args->share, "-s,--share-name");
     ignore_options(*verb, {"--metadata"});
     ignore_flags(*verb, {"--fail-on-exist"});
-    verb->callback([args, action, &session] {
-        session.action = [args, action, &session] {
-            return with_share(args->share, [&](const ShareFiles& files) {
-                return action(session, *args, files);
-            });
-        };
-    });
+    set_share_action(*verb, session, args, action);
 }
 
 }  // namespace

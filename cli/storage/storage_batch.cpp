@@ -133,13 +133,10 @@ std::shared_ptr<BatchArgs> add_batch(CLI::App& verb, Session& session, job::Volu
     verb.add_flag("--dryrun", args->dry_run, "say which files, and do nothing");
     ignore_options(verb, {"--max-connections"});
     ignore_flags(verb, {"--no-progress", "--validate-content"});
-    verb.callback([args, action, &session] {
-        session.action = [args, action, &session] {
-            split_share(*args);
-            return with_share(args->share, [&](const ShareFiles& files) {
-                return action(session, *args, files);
-            });
-        };
+    set_action(verb, session, args, [action](const Session& own, BatchArgs& given) {
+        split_share(given);
+        return with_share(given.share,
+                          [&](const ShareFiles& files) { return action(own, given, files); });
     });
     return args;
 }

@@ -14,7 +14,7 @@ namespace batchai::cli {
 namespace {
 
 struct BlobArgs {
-    ShareName container{job::Volume::Kind::blob_container, "", ""};
+    ShareName share{job::Volume::Kind::blob_container, "", ""};
     std::string name;
     std::string file;
     std::string prefix;
@@ -70,14 +70,8 @@ using BlobAction = int (*)(const Session&, const BlobArgs&, const ShareFiles&);
 
 std::shared_ptr<BlobArgs> add_blob(CLI::App& verb, Session& session, BlobAction action) {
     const auto args = std::make_shared<BlobArgs>();
-    add_share_options(verb, args->container, "-c,--container-name");
-    verb.callback([args, action, &session] {
-        session.action = [args, action, &session] {
-            return with_share(args->container, [&](const ShareFiles& files) {
-                return action(session, *args, files);
-            });
-        };
-    });
+    add_share_options(verb, args->share, "-c,--container-name");
+    set_share_action(verb, session, args, action);
     return args;
 }
 

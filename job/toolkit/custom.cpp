@@ -27,4 +27,26 @@ std::vector<ProcessGroup> plan_custom(const ToolkitSettings& settings, const Too
 
 const Toolkit kCustom = {"customToolkitSettings", "custom", false, read_custom, plan_custom};
 
+// customMpiSettings: a command line, without mpirun, on processCount ranks of MPI.
+namespace {
+
+void read_custom_mpi(Reader& reader, ToolkitSettings& settings) {
+    settings.command_line = reader.required_string("commandLine");
+    read_process_count(reader, settings);
+}
+
+std::vector<ProcessGroup> plan_custom_mpi(const ToolkitSettings& settings,
+                                          const ToolkitContext& context) {
+    ProcessGroup ranks;
+    ranks.is_mpi = true;
+    ranks.count = settings.process_count.value_or(context.ranks);
+    ranks.command = settings.command_line;
+    return {ranks};
+}
+
+}  // namespace
+
+const Toolkit kCustomMpi = {"customMpiSettings", "custommpi", true, read_custom_mpi,
+                            plan_custom_mpi};
+
 }  // namespace batchai::job

@@ -53,4 +53,12 @@ std::vector<ProcessGroup> plan_python_ranks(const ToolkitSettings& settings,
     return {ranks};
 }
 
+// chainerSettings: `python SCRIPT ARGUMENTS` on processCount ranks of MPI. ChainerMN uses MPI
+// through mpi4py.
+const Toolkit kChainer = {"chainerSettings", "chainer", true, read_python_ranks, plan_python_ranks};
+
+// horovodSettings: `python SCRIPT ARGUMENTS` on processCount ranks. Horovod, or MPI below it,
+// connects the ranks.
+const Toolkit kHorovod = {"horovodSettings", "horovod", true, read_python_ranks, plan_python_ranks};
+
 }  // namespace batchai::job

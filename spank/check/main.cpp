@@ -11,7 +11,6 @@
 #include <optional>
 
 #include "job/check.hpp"
-#include "job/known_notes.hpp"
 #include "job/layout.hpp"
 #include "job/names.hpp"
 #include "job/plan.hpp"

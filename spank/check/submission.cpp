@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cctype>
 #include <charconv>
 #include <cstdlib>
@@ -20,101 +19,24 @@ constexpr std::size_t kMaximum = 4 << 20;
 
 // Options of sbatch, salloc and srun without a value, or with one after "=" only.
 constexpr std::string_view kShortFlags = "hHIklKOQsuvVWXZ";
-constexpr std::array<std::string_view, 36> kFlags{"bell",
-                                                  "contiguous",
-                                                  "exact",
-                                                  "exclusive",
-                                                  "get-user-env",
-                                                  "help",
-                                                  "hold",
-                                                  "ignore-pbs",
-                                                  "immediate",
-                                                  "kill-command",
-                                                  "label",
-                                                  "multi-prog",
-                                                  "kill-on-bad-exit",
-                                                  "nice",
-                                                  "no-allocate",
-                                                  "no-bell",
-                                                  "no-kill",
-                                                  "no-requeue",
-                                                  "no-shell",
-                                                  "overcommit",
-                                                  "overlap",
-                                                  "oversubscribe",
-                                                  "parsable",
-                                                  "preserve-env",
-                                                  "propagate",
-                                                  "pty",
-                                                  "quiet",
-                                                  "reboot",
-                                                  "requeue",
-                                                  "share",
-                                                  "spread-job",
-                                                  "test-only",
-                                                  "unbuffered",
-                                                  "use-min-nodes",
-                                                  "verbose",
-                                                  "wait"};
+constexpr std::string_view kFlags =
+    " bell contiguous exact exclusive get-user-env help hold ignore-pbs immediate "
+    "kill-command label multi-prog kill-on-bad-exit nice no-allocate no-bell no-kill "
+    "no-requeue no-shell overcommit overlap oversubscribe parsable preserve-env propagate pty "
+    "quiet reboot requeue share spread-job test-only unbuffered use-min-nodes verbose wait ";
 constexpr std::string_view kShortValues = "AaBbCcDdEeFGiJLMmnopPqrSTtUwx";
-constexpr std::array<std::string_view, 54> kValues{"account",
-                                                   "array",
-                                                   "batchai-job",
-                                                   "batchai-mount",
-                                                   "batchai-output",
-                                                   "batchai-prep",
-                                                   "begin",
-                                                   "chdir",
-                                                   "clusters",
-                                                   "comment",
-                                                   "constraint",
-                                                   "core-spec",
-                                                   "cores-per-socket",
-                                                   "cpus-per-gpu",
-                                                   "cpus-per-task",
-                                                   "deadline",
-                                                   "dependency",
-                                                   "distribution",
-                                                   "error",
-                                                   "exclude",
-                                                   "export",
-                                                   "export-file",
-                                                   "extra-node-info",
-                                                   "gid",
-                                                   "gpus",
-                                                   "gpus-per-node",
-                                                   "gpus-per-socket",
-                                                   "gpus-per-task",
-                                                   "gres",
-                                                   "hint",
-                                                   "input",
-                                                   "job-name",
-                                                   "licenses",
-                                                   "mail-type",
-                                                   "mail-user",
-                                                   "mem",
-                                                   "mem-per-cpu",
-                                                   "mem-per-gpu",
-                                                   "mpi",
-                                                   "nodefile",
-                                                   "nodelist",
-                                                   "ntasks",
-                                                   "ntasks-per-node",
-                                                   "open-mode",
-                                                   "output",
-                                                   "partition",
-                                                   "qos",
-                                                   "reservation",
-                                                   "signal",
-                                                   "time",
-                                                   "time-min",
-                                                   "tmp",
-                                                   "uid",
-                                                   "wrap"};
+constexpr std::string_view kValues =
+    " account array batchai-job batchai-mount batchai-output batchai-prep begin chdir "
+    "clusters comment constraint core-spec cores-per-socket cpus-per-gpu cpus-per-task "
+    "deadline dependency distribution error exclude export export-file extra-node-info gid "
+    "gpus gpus-per-node gpus-per-socket gpus-per-task gres hint input job-name licenses "
+    "mail-type mail-user mem mem-per-cpu mem-per-gpu mpi nodefile nodelist ntasks "
+    "ntasks-per-node open-mode output partition qos reservation signal time time-min tmp uid "
+    "wrap ";
 
-template <std::size_t N>
-bool one_of(std::string_view text, const std::array<std::string_view, N>& list) {
-    return std::find(list.begin(), list.end(), text) != list.end();
+// list: names with a blank before and after each.
+bool one_of(std::string_view name, std::string_view list) {
+    return list.find(" " + std::string(name) + " ") != list.npos;
 }
 
 // Slurm accepts the start of a long option's name, if no other option starts like it.

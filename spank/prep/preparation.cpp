@@ -80,8 +80,8 @@ std::string describe(const CommandEnd& end, int seconds) {
         case CommandEnd::Reason::timed_out:
             break;
     }
-    return "job preparation was stopped after " + std::to_string(seconds) +
-           (seconds == 1 ? " second" : " seconds") + ", the site's limit";
+    return "job preparation was stopped after " + sys::plural(seconds, "second") +
+           ", the site's limit";
 }
 
 // Logs the submission's limits that this node does not allow, one line each. As for a task, they

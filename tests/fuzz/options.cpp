@@ -2,8 +2,8 @@
 //
 // What a job may ask of a kernel's file system client, and a file with a login: root passes them on
 // to the kernel.
-#include "spank/helper/root/allowlist.hpp"
-#include "spank/helper/root/network_mount.hpp"
+#include "spank/helper/root/kernel_mount.hpp"
+#include "spank/helper/root/mount.hpp"
 #include "tests/fuzz/fuzz.hpp"
 
 using namespace batchai;

@@ -18,7 +18,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     fuzz::must(parsed.policy->job_temp.starts_with('/'), "job_temp is absolute",
                parsed.policy->job_temp);
     for (const auto* entry : file_systems(*parsed.policy))
-        fuzz::must(is_remote(entry->type)            ? !entry->source.empty()
+        fuzz::must(kind_of(entry->type).is_remote    ? !entry->source.empty()
                    : entry->type == MountType::tmpfs ? entry->source.empty()
                                                      : entry->source.starts_with('/'),
                    "a local source is absolute", entry->source);

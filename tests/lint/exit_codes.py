@@ -14,7 +14,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 # header, manual page, files with a --help
 PROGRAMS = [
     ("launcher/common/exit_code.hpp", "docs/man/batchai-launch.1", ["launcher/root/options.cpp"]),
-    ("cli/session.hpp", "docs/man/batchai.1", ["cli/command_tree.cpp"]),
+    ("cli/session.hpp", "docs/man/batchai.1", ["cli/command.cpp"]),
     ("spank/helper/exit_code.hpp", "docs/man/spank_batchai.8",
      ["spank/helper/command_line.cpp"]),
 ]

@@ -13,7 +13,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstring>
 
 #include "spank/helper/root/cgroup.hpp"
 #include "spank/linux_calls.hpp"
@@ -56,24 +55,9 @@ bool become(const Credentials& user) {
 // An answer is one stream: 'V', the text, and the files on the first byte; or 'E' and the error.
 void send_answer(int socket, char kind, const std::string& text,
                  const std::vector<sys::UniqueFd>& files) {
-    alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int) * kMaximumFiles)] = {};
-    iovec part = {&kind, 1};
-    msghdr message = {};
-    message.msg_iov = &part;
-    message.msg_iovlen = 1;
-    if (!files.empty()) {
-        message.msg_control = control;
-        message.msg_controllen = CMSG_SPACE(sizeof(int) * files.size());
-        cmsghdr* header = CMSG_FIRSTHDR(&message);
-        header->cmsg_level = SOL_SOCKET;
-        header->cmsg_type = SCM_RIGHTS;
-        header->cmsg_len = CMSG_LEN(sizeof(int) * files.size());
-        for (std::size_t i = 0; i < files.size(); ++i) {
-            const int fd = files[i].get();
-            std::memcpy(CMSG_DATA(header) + i * sizeof fd, &fd, sizeof fd);
-        }
-    }
-    if (sendmsg(socket, &message, MSG_NOSIGNAL) != 1) return;
+    std::vector<int> descriptors;
+    for (const sys::UniqueFd& file : files) descriptors.push_back(file.get());
+    if (!sys::send_files(socket, kind, descriptors)) return;
     for (std::size_t sent = 0; sent < text.size();) {
         const ssize_t n = send(socket, text.data() + sent, text.size() - sent, MSG_NOSIGNAL);
         if (n <= 0) return;
@@ -115,19 +99,6 @@ bool is_served_by_users() {
     _exit(0);
 }
 
-void take_files(msghdr& message, std::vector<sys::UniqueFd>& files) {
-    for (cmsghdr* header = CMSG_FIRSTHDR(&message); header;
-         header = CMSG_NXTHDR(&message, header)) {
-        if (header->cmsg_level != SOL_SOCKET || header->cmsg_type != SCM_RIGHTS) continue;
-        const std::size_t count = (header->cmsg_len - CMSG_LEN(0)) / sizeof(int);
-        for (std::size_t i = 0; i < count; ++i) {
-            int fd = -1;
-            std::memcpy(&fd, CMSG_DATA(header) + i * sizeof fd, sizeof fd);
-            files.emplace_back(fd);
-        }
-    }
-}
-
 // False: nothing to read by the deadline.
 bool wait_for_input(int fd, Clock::time_point deadline) {
     for (;;) {
@@ -149,16 +120,8 @@ sys::Result<Answer> receive(int socket, int seconds, pid_t child) {
         if (!wait_for_input(socket, deadline))
             return sys::Error{"no answer within " + std::to_string(seconds) + " seconds"};
         char buffer[16384];
-        alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int) * kMaximumFiles)];
-        iovec part = {buffer, sizeof buffer};
-        msghdr message = {};
-        message.msg_iov = &part;
-        message.msg_iovlen = 1;
-        message.msg_control = control;
-        message.msg_controllen = sizeof control;
-        const ssize_t n = recvmsg(socket, &message, MSG_CMSG_CLOEXEC);
+        const ssize_t n = sys::receive_files(socket, buffer, sizeof buffer, answer.files);
         if (n < 0 && errno == EINTR) continue;
-        if (n > 0) take_files(message, answer.files);
         if (n <= 0) return answer;
         answer.text.append(buffer, static_cast<std::size_t>(n));
         if (answer.text.size() > kStateMaximum + 1) return sys::Error{"the answer is too long"};

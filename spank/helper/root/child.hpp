@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "spank/helper/credentials.hpp"
+#include "sys/pass_files.hpp"
 #include "sys/result.hpp"
 #include "sys/unique_fd.hpp"
 
@@ -31,7 +32,7 @@ struct Answer {
     std::string text;
     std::vector<sys::UniqueFd> files;
 };
-inline constexpr std::size_t kMaximumFiles = 64;
+inline constexpr std::size_t kMaximumFiles = sys::kMostPassed;
 
 // Runs work in a child as the user and returns its answer or its error, or an error after so many
 // seconds. what: the object of the work, for the message about the time limit. kept: the

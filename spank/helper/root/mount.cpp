@@ -142,7 +142,7 @@ sys::Result<Approved> admit(const job::Mount& wanted, int file, const job::SiteP
         if (!path) return path.error();
         approved.path = *std::move(path);
         // Its server could change the image while it is mounted, and say that root owns it.
-        if (job::part_of<job::Squashfs>(wanted) && sys::server_of(*at) != sys::Server::root)
+        if (job::has_image(wanted) && sys::server_of(*at) != sys::Server::root)
             return sys::Error{fmt::format(
                 "{}: the image is on a file system that a user may serve ({}): keep images on a "
                 "file system of the node, or on a file server of the site",
@@ -307,7 +307,7 @@ sys::Result<Answer> open_sources(const std::vector<job::Mount>& mounts,
         }
         if (!job::part_of<job::Local>(mount)) continue;
         const std::string path = job::source_of(mount);
-        const int only = job::part_of<job::Squashfs>(mount) ? 0 : O_DIRECTORY;
+        const int only = job::has_image(mount) ? 0 : O_DIRECTORY;
         answer.files.emplace_back(open(path.c_str(), O_PATH | O_CLOEXEC | only));
         if (!answer.files.back()) return sys::errno_error("mount source: " + path);
     }

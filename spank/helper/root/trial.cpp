@@ -178,7 +178,7 @@ int try_policy(const std::string& policy_file) {
         return kFailure;
     for (const Trial& trial : trials_of(*policy)) {
         sys::Result<Answer> cannot = Answer{trial.cannot, {}};
-        if (job::part_of<job::Squashfs>(trial.mount))
+        if (job::has_image(trial.mount))
             cannot =
                 as_user(user, kSeconds, [&] { return why_no_image(job::source_of(trial.mount)); });
         if (!cannot)

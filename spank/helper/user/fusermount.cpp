@@ -7,35 +7,16 @@
 // unmount, now or when the program has ended, with success and does nothing, because the helper
 // unmounts. It has no privileges and needs none.
 #include <getopt.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 
 #include "spank/helper/exit_code.hpp"
 #include "spank/helper/fuse_protocol.hpp"
+#include "sys/pass_files.hpp"
 
 namespace {
-
-bool send_device(int socket) {
-    char byte = 0;
-    iovec part = {&byte, 1};
-    alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
-    msghdr message = {};
-    message.msg_iov = &part;
-    message.msg_iovlen = 1;
-    message.msg_control = control;
-    message.msg_controllen = sizeof control;
-    cmsghdr* header = CMSG_FIRSTHDR(&message);
-    header->cmsg_level = SOL_SOCKET;
-    header->cmsg_type = SCM_RIGHTS;
-    header->cmsg_len = CMSG_LEN(sizeof(int));
-    const int device = batchai::spank::kFuseDescriptor;
-    std::memcpy(CMSG_DATA(header), &device, sizeof device);
-    return sendmsg(socket, &message, MSG_NOSIGNAL) == 1;
-}
 
 // fusermount3's options. libfuse 3.17 and later give the long ones.
 constexpr option kOptions[] = {{"unmount", no_argument, nullptr, 'u'},
@@ -61,7 +42,8 @@ int main(int argc, char** argv) {
             return 0;
         }
     }
-    if (number && send_device(std::atoi(number))) return 0;
+    if (number && batchai::sys::send_files(std::atoi(number), 0, {batchai::spank::kFuseDescriptor}))
+        return 0;
     std::perror(
         "batchai-fusermount: only a FUSE program that batchai-helper started can call this");
     return batchai::spank::kFailure;

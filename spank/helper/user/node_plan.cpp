@@ -11,16 +11,13 @@
 #include "job/spec.hpp"
 #include "sys/codec.hpp"
 #include "sys/file.hpp"
+#include "sys/text.hpp"
 
 namespace batchai::spank {
 namespace {
 
 std::string directory_of(const std::string& path) {
     return path.substr(0, path.rfind('/'));
-}
-
-std::string nodes(int count) {
-    return fmt::format("{} node{}", count, count == 1 ? "" : "s");
 }
 
 // The temporary directory's path in the job, which is the same on all nodes.
@@ -114,7 +111,7 @@ void plan_job(const job::JobSpec& spec, const std::string& snapshot, const Reque
         plan.failure = fmt::format(
             "job.json asks for {} (properties.nodeCount) but the allocation has {}; submit with -N "
             "{}",
-            nodes(spec.node_count), request.hosts.size(), spec.node_count);
+            sys::plural(spec.node_count, "node"), request.hosts.size(), spec.node_count);
 }
 
 // Logs go to the directory of the submission, or below it. If this node does not have that

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/completion.hpp"
+#include "cli/command.hpp"
 
 #include <CLI/CLI.hpp>
 

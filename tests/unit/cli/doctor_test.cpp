@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <boost/test/unit_test.hpp>
 
-#include "cli/admin/built_for.hpp"
 #include "cli/admin/doctor_nodes.hpp"
-#include "cli/admin/home.hpp"
+#include "cli/admin/machine.hpp"
 #include "slurm/nodes.hpp"
 #include "sys/file.hpp"
 #include "tests/unit/cli/temporary_directory.hpp"

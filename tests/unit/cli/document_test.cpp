@@ -3,8 +3,6 @@
 
 #include <boost/test/unit_test.hpp>
 
-#include "cli/job/preparation_progress.hpp"
-
 namespace batchai::cli {
 namespace {
 

@@ -11,7 +11,7 @@
 #include <set>
 #include <sstream>
 
-#include "cli/spellings.hpp"
+#include "cli/command.hpp"
 #include "cli/verbs.hpp"
 
 namespace batchai::cli {

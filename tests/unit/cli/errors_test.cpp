@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/command_errors.hpp"
 
 #include <CLI/CLI.hpp>
 #include <boost/test/data/test_case.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/job/follow.hpp"
+#include "cli/job/job_files.hpp"
 
 #include <boost/test/unit_test.hpp>
 

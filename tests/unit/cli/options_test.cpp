@@ -6,8 +6,6 @@
 #include <sstream>
 
 #include "cli/command.hpp"
-#include "cli/help_text.hpp"
-#include "cli/spellings.hpp"
 #include "cli/verbs.hpp"
 
 namespace batchai::cli {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/admin/plugstack.hpp"
+#include "cli/admin/machine.hpp"
 
 #include <boost/test/unit_test.hpp>
 #include <filesystem>

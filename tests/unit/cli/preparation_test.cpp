@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/job/preparation_progress.hpp"
+#include "cli/job/job_document.hpp"
 
 #include <boost/test/unit_test.hpp>
 

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/output/query.hpp"
 
 #include <boost/test/unit_test.hpp>
 

@@ -11,7 +11,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "job/known_notes.hpp"
+#include "job/check.hpp"
 #include "job/snapshot.hpp"
 #include "samples.hpp"
 #include "tests/unit/printing.hpp"

@@ -3,7 +3,7 @@
 #include <boost/test/data/test_case.hpp>
 
 #include "job/check.hpp"
-#include "job/command_text.hpp"
+#include "job/check_texts.hpp"
 #include "samples.hpp"
 
 using namespace batchai::job;

@@ -1,18 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Follows a growing file to the job's end. It reads once more after the end, so no byte is lost.
+// A job's output files on this machine: where they are, which the job writes, and how they grow.
 #pragma once
 
 #include <functional>
 #include <string>
 #include <string_view>
 
+#include "cli/job/job_name.hpp"
+#include "job/policy.hpp"
+#include "job/spec.hpp"
 #include "sys/result.hpp"
 
 namespace batchai::cli {
 
-// Continues reading a file where the last read stopped. It opens the file each time, because NFS
-// makes another machine's writes visible on open.
+// id: "stdouterr", or an id of the job's outputDirectories. path: a directory below it, without
+// "..".
+sys::Result<std::string> output_directory(const NamedJob&, const std::string& id,
+                                          const std::string& path);
+
+// The files that a job writes into its stdouterr directory, by its plan. `job file stream` compares
+// a name with them, because it would wait to the job's end for a file that no process writes.
+//
+// The files of the same kind as name (standard output, standard error, execution logs), as text:
+// "stdout-0.txt to stdout-3.txt". Empty: the job may write a file of that name, or name is of no
+// such kind.
+std::string files_instead_of(const std::string& name, const job::JobSpec&, const job::SitePolicy&);
+
+// Continues reading a growing file where the last read stopped. It opens the file each time,
+// because NFS makes another machine's writes visible on open.
 class FileFollower {
   public:
     using Sink = std::function<sys::Result<void>(std::string_view)>;

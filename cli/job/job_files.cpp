@@ -1,18 +1,65 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/job/planned_files.hpp"
+#include "cli/job/job_files.hpp"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <charconv>
+#include <filesystem>
 #include <string_view>
 #include <vector>
 
+#include "cli/job/job_input.hpp"
 #include "job/layout.hpp"
 #include "job/plan.hpp"
+#include "sys/directories.hpp"
+#include "sys/unique_fd.hpp"
 
 namespace batchai::cli {
+namespace {
+
+std::string ids_of(const job::JobSpec& spec) {
+    std::string ids = "stdouterr";
+    for (const job::OutputDirectory& output : spec.outputs) ids += ", " + output.id;
+    return ids;
+}
+
+}  // namespace
+
+sys::Result<std::string> output_directory(const NamedJob& job, const std::string& id,
+                                          const std::string& path) {
+    const std::filesystem::path below(path);
+    for (const auto& part : below)
+        if (part == ".." || below.is_absolute())
+            return sys::Error{"--path " + path + ": must stay below the output directory"};
+    const auto policy = load_job_policy(job.store, job.row);
+    if (!policy) return policy.error();
+    const auto spec = read_spec(job.store, job.row);
+    if (!spec) return spec.error();
+    std::string prefix = spec->std_out_err_path_prefix;
+    auto directory = job::login_stdouterr_directory(*spec, *policy, job.row.identity);
+    if (id != "stdouterr") {
+        const auto found =
+            std::find_if(spec->outputs.begin(), spec->outputs.end(),
+                         [&](const job::OutputDirectory& output) { return output.id == id; });
+        if (found == spec->outputs.end())
+            return sys::Error{"output directory " + id + ": the job has only " + ids_of(*spec)};
+        prefix = found->path_prefix;
+        directory = job::login_output_directory(*spec, *policy, job.row.identity, *found);
+    }
+    if (!directory)
+        return sys::Error{"job " + job.row.identity.name + ": its output (" + prefix +
+                          ") is on no share that this machine sees: the site policy's [[share]] "
+                          "has no login_path"};
+    const auto whole = std::filesystem::path(*directory) / below;
+    return path == "." ? *directory : whole.lexically_normal().string();
+}
+
 namespace {
 
 // Files that have one name each, or one for each of several numbers or nodes.
@@ -107,6 +154,58 @@ std::string files_instead_of(const std::string& name, const job::JobSpec& spec,
         return fmt::format("{}", fmt::join(texts, ", "));
     }
     return {};
+}
+
+namespace {
+
+constexpr std::size_t kReadBlock = 64 * 1024;
+
+}  // namespace
+
+bool FileFollower::exists() const {
+    sys::refresh_directory(std::filesystem::path(path_).parent_path());
+    return ::access(path_.c_str(), F_OK) == 0;
+}
+
+sys::Result<bool> FileFollower::read_on() {
+    const sys::UniqueFd file(::open(path_.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+    if (!file && (errno == ENOENT || errno == ENOTDIR)) return false;
+    if (!file) return sys::errno_error(path_);
+    struct stat status {};
+    if (::fstat(file.get(), &status) != 0) return sys::errno_error(path_);
+    if (!S_ISREG(status.st_mode)) return sys::Error{path_ + ": not a regular file"};
+    if (status.st_size < offset_) offset_ = 0;
+
+    std::vector<char> block(kReadBlock);
+    for (;;) {
+        const ssize_t n = ::pread(file.get(), block.data(), block.size(), offset_);
+        if (n < 0 && errno == EINTR) continue;
+        if (n < 0) return sys::errno_error(path_);
+        if (n == 0) return true;
+        if (auto done = sink_({block.data(), static_cast<std::size_t>(n)}); !done)
+            return done.error();
+        offset_ += n;
+    }
+}
+
+sys::Result<bool> follow(FileFollower& file, const FollowCallbacks& callbacks) {
+    bool found = false;
+    bool told = false;
+    for (;;) {
+        const auto over = callbacks.is_over();  // before the read: the last one follows the end
+        if (!over) return over.error();
+        if (!found && file.exists()) {
+            callbacks.found();
+            found = true;
+        }
+        if (const auto done = file.read_on(); !done) return done.error();
+        if (*over) return found;
+        if (!found && !told) {
+            callbacks.waiting();
+            told = true;
+        }
+        callbacks.pause();
+    }
 }
 
 }  // namespace batchai::cli
