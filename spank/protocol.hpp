@@ -54,7 +54,7 @@ struct OptionRow {
     const char* flag;      // of batchai-check
     const char* variable;  // carries the value to the nodes
     const char* slurms;    // in which Slurm keeps the value for programs inside the job
-    const char* argument;  // of the user's help, as is usage
+    const char* argument;  // of the user's help, like usage
     const char* usage;
 };
 // Slurm puts SLURM_SPANK_ before the names of variables that sbatch passes on.

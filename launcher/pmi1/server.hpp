@@ -13,9 +13,9 @@
 #include <string>
 
 #include "launcher/common/event_loop.hpp"
+#include "launcher/common/listener.hpp"
 #include "launcher/common/map.hpp"
 #include "launcher/common/message_pmix.hpp"
-#include "launcher/common/listener.hpp"
 #include "launcher/pmi1/protocol.hpp"
 #include "sys/result.hpp"
 

@@ -31,7 +31,7 @@ ENTRIES = ROOT / "docs/failures.in"
 PAGE = ROOT / "docs/failures.md"
 
 # Help texts, texts that are compared and not printed, SQL, and programs with their arguments.
-NOT_PRINTED = set("""App add_arm_name add_choice add_directory add_end_verb add_flag add_flag_callback add_node_verbs add_noun add_option
+NOT_PRINTED = set("""App add_arm_name add_choice add_directory add_end_verb add_flag add_flag_callback add_node_verbs add_noun add_option add_path
     add_sbatch_option add_subcommand add_target add_verb app argument confirmed description end_jobs find flag footer group kMigrations
     noun option prepare set_version_flag sscanf starts_with""".split())
 
