@@ -28,7 +28,7 @@
 
 namespace batchai::launcher {
 
-class Agent final : private Events {
+class Agent final : private AgentEvents {
   public:
     // link: the connection to the root.
     Agent(Bootstrap bootstrap, Guarded guarded, TlsKey key, Link link);

@@ -5,7 +5,8 @@
 
 namespace batchai::launcher {
 
-Branch::Branch(Loop& loop, const Bootstrap& bootstrap, TlsKey key, Channel& root, Events& events)
+Branch::Branch(Loop& loop, const Bootstrap& bootstrap, TlsKey key, Channel& root,
+               AgentEvents& events)
     : loop_(loop),
       bootstrap_(bootstrap),
       key_(std::move(key)),

@@ -25,7 +25,7 @@ namespace batchai::launcher {
 class Branch {
   public:
     // bootstrap, root and events must outlive this object.
-    Branch(Loop& loop, const Bootstrap& bootstrap, TlsKey key, Channel& root, Events& events);
+    Branch(Loop& loop, const Bootstrap& bootstrap, TlsKey key, Channel& root, AgentEvents& events);
 
     // Listens for its children at this address of the node. Returns the port; 0: it has no
     // children.
@@ -57,7 +57,7 @@ class Branch {
     const Bootstrap& bootstrap_;
     const TlsKey key_;
     Channel& root_;
-    Events& events_;
+    AgentEvents& events_;
     RankMap map_;
     std::unique_ptr<Door> door_;  // null once all children are connected
     std::vector<std::unique_ptr<Child>> children_;

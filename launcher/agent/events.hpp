@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Events: what the agent's parts tell it. Agent implements it, so the effect of each event is in
-// agent.cpp. All calls come on the event loop's thread.
+// AgentEvents: what the agent's parts tell it. Agent implements it, so the effect of each event is
+// in agent.cpp. All calls come on the event loop's thread.
 #pragma once
 
 #include <sys/types.h>
@@ -13,7 +13,7 @@
 
 namespace batchai::launcher {
 
-class Events {
+class AgentEvents {
   public:
     // Ranks: a rank's process has ended, and its last output was read.
     virtual void rank_ended(RankEnd end) = 0;
@@ -35,7 +35,7 @@ class Events {
     virtual void branch_broken(const std::string& why) = 0;
 
   protected:
-    ~Events() = default;
+    ~AgentEvents() = default;
 };
 
 }  // namespace batchai::launcher

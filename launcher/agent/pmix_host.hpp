@@ -40,7 +40,7 @@ class PmixHost final : private pmix::Host,
         Channel& root;
         Branch& branch;
         Ranks& ranks;
-        Events& events;
+        AgentEvents& events;
     };
     PmixHost(Loop& loop, Node node);
 

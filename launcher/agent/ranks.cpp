@@ -17,7 +17,7 @@ namespace batchai::launcher {
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
-Ranks::Ranks(Loop& loop, Channel& root, std::string node, Events& events)
+Ranks::Ranks(Loop& loop, Channel& root, std::string node, AgentEvents& events)
     : loop_(loop),
       root_(root),
       events_(events),

@@ -26,7 +26,7 @@ namespace batchai::launcher {
 class Ranks : private RankOutput::Host {
   public:
     // node: the name of this node.
-    Ranks(Loop& loop, Channel& root, std::string node, Events& events);
+    Ranks(Loop& loop, Channel& root, std::string node, AgentEvents& events);
 
     // Where the ranks' output goes.
     RankOutput& output() { return output_; }
@@ -99,7 +99,7 @@ class Ranks : private RankOutput::Host {
 
     Loop& loop_;
     Channel& root_;
-    Events& events_;
+    AgentEvents& events_;
     RankOutput output_;
     std::map<int, Rank> ranks_;
     std::unique_ptr<InputPipe> input_;

@@ -80,7 +80,7 @@ struct SessionResult {
     std::string error_file = {};  // of the failed rank; see Outcome::error_file
 };
 
-class Coordinator final : private Events {
+class Coordinator final : private RootEvents {
   public:
     // Runs the job to its end. Afterwards a thread of libuv may still be in read() or write(),
     // until the process ends.

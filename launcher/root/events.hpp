@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Events: what the parts of the root tell the coordinator.
+// RootEvents: what the parts of the root tell the coordinator.
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@
 
 namespace batchai::launcher {
 
-class Events {
+class RootEvents {
   public:
     // Nodes: the agents of all nodes have connected.
     virtual void on_connected() = 0;
@@ -28,7 +28,7 @@ class Events {
     virtual void on_failure(const std::string& line) = 0;
 
   protected:
-    ~Events() = default;
+    ~RootEvents() = default;
 };
 
 }  // namespace batchai::launcher

@@ -18,7 +18,7 @@ constexpr std::chrono::milliseconds kProgress{500};
 
 }  // namespace
 
-Nodes::Nodes(Loop& loop, const std::vector<std::string>& names, int radix, Events& events)
+Nodes::Nodes(Loop& loop, const std::vector<std::string>& names, int radix, RootEvents& events)
     : loop_(loop),
       radix_(radix),
       events_(events),

@@ -28,7 +28,7 @@ struct Node {
 
 class Nodes {
   public:
-    Nodes(Loop& loop, const std::vector<std::string>& names, int radix, Events& events);
+    Nodes(Loop& loop, const std::vector<std::string>& names, int radix, RootEvents& events);
 
     // Opens the ports for the agents, and begins to wait for them.
     sys::Result<void> open(std::vector<Listener> listeners, const std::string& key);
@@ -79,7 +79,7 @@ class Nodes {
 
     Loop& loop_;
     const int radix_;
-    Events& events_;
+    RootEvents& events_;
     std::optional<TlsKey> key_;
     std::unique_ptr<Door> door_;  // open until all agents have connected
     std::vector<std::unique_ptr<Peer>> peers_;

@@ -135,7 +135,7 @@ JobOutput::Half::Half(Loop& loop, const Sink::Target& target, Labels labels, con
 }
 
 JobOutput::JobOutput(Loop& loop, const Targets& targets, Labels labels, const RankMap& map,
-                     Outcome& outcome, Events& events)
+                     Outcome& outcome, RootEvents& events)
     : outcome_(outcome), events_(events) {
     out_ = err_ = std::make_shared<Half>(loop, targets.output, labels, map, *this);
     if (!is_same_file(targets.output.fd, targets.error.fd))

@@ -102,7 +102,7 @@ class JobOutput {
     };
     // outcome: gets the failures to write.
     JobOutput(Loop& loop, const Targets& targets, Labels labels, const RankMap& map,
-              Outcome& outcome, Events& events);
+              Outcome& outcome, RootEvents& events);
 
     // done: called when it is written.
     void write(Output output, Printer::Done done);
@@ -132,7 +132,7 @@ class JobOutput {
     void on_failure(const Sink::Failure& failure);
 
     Outcome& outcome_;
-    Events& events_;
+    RootEvents& events_;
     std::shared_ptr<Half> out_, err_;  // the same one, if both lead to the same file
 };
 

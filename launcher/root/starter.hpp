@@ -32,7 +32,7 @@ struct Starter {
 
 class Starters {
   public:
-    Starters(Loop& loop, bool local, Events& events)
+    Starters(Loop& loop, bool local, RootEvents& events)
         : loop_(loop), local_(local), events_(events) {}
 
     sys::Result<void> start(const Allocation& allocation, Bootstrap bootstrap);
@@ -62,7 +62,7 @@ class Starters {
 
     Loop& loop_;
     const bool local_;
-    Events& events_;
+    RootEvents& events_;
     std::vector<Starter> starters_;
     std::vector<std::unique_ptr<Stream>> streams_;
     std::string kept_;
