@@ -31,6 +31,18 @@ void set_action(CLI::App& verb, Session& session, const std::shared_ptr<Args>& a
     });
 }
 
+// For a function whose name other functions have too: the one that takes these arguments.
+template <class Args>
+void set_action(CLI::App& verb, Session& session, const std::shared_ptr<Args>& args,
+                int (*action)(const Session&, const Args&)) {
+    set_action<Args, int (*)(const Session&, const Args&)>(verb, session, args, action);
+}
+template <class Args>
+void set_action(CLI::App& verb, Session& session, const std::shared_ptr<Args>& args,
+                int (*action)(const Args&)) {
+    set_action<Args, int (*)(const Args&)>(verb, session, args, action);
+}
+
 // Accepts options of az that have no effect here.
 void ignore_options(CLI::App&, const std::vector<std::string>& names);
 void ignore_flags(CLI::App&, const std::vector<std::string>& names);
