@@ -7,13 +7,12 @@
 #   --suite  runs test_torch.py of a checkout of Horovod instead, on two ranks (needs pytest, mock, cloudpickle)
 #   --build  builds even where there is no GPU
 #
-# Needs a GPU of NVIDIA's, a CUDA toolkit and CMake; NCCL where it is found (a Python package of it will do), and for
-# rails from GPU to GPU a UCX that was built for CUDA (the Python package libucx-cu13). No network. Where UCX, PMIx,
-# libmd and fmt are not installed, they come from the archive that --pack has made: BATCHAI_GPU_DEPS=FILE.tar.gz, or
-# build/gpu-deps.tar.gz. Builds in build/gpu; under ctest, takes what is built. Where python3 has PyTorch that sees a
-# GPU, horovod.torch is tested too, with one rank and with several on the GPUs that there are. Ends with "N passed,
-# M skipped, K failed". Exit: 0; 1 where a test failed or nothing could be built; without a GPU it says "skipped: no
-# GPU (why)" and exits 0, or 77 under ctest.
+# Needs a GPU of NVIDIA's, a CUDA toolkit and CMake; NCCL if it is found (a Python package of it will do). No network.
+# Where UCX, PMIx, libmd and fmt are not installed, they come from the archive that --pack has made:
+# BATCHAI_GPU_DEPS=FILE.tar.gz, or build/gpu-deps.tar.gz. Builds in build/gpu; under ctest, takes what is built. If
+# python3 has PyTorch that sees a GPU, horovod.torch is tested too, with one rank and with several on the GPUs that
+# there are. Ends with "N passed, M skipped, K failed". Exit: 0; 1 if a test failed or nothing could be built; without a
+# GPU it says "skipped: no GPU (why)" and exits 0, or 77 under ctest.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 root=${here%/*/*}
@@ -28,7 +27,7 @@ what=tests always=no json=()
 while [ $# -gt 0 ]; do
     case $1 in
         -h | --help)
-            sed -n '3,16s/^# \{0,1\}//p' "$0"
+            sed -n '3,15s/^# \{0,1\}//p' "$0"
             exit 0
             ;;
         --pack) exec "$here/pack.sh" "${2:?"run.sh: --pack needs a file"}" ;;
@@ -158,7 +157,6 @@ why=$(why_no_gpu)
 [ -z "$why" ] || [ $always = yes ] || skip "no GPU ($why)"
 mkdir -p "$build"
 deps='' nccl=$(of_python 'nvidia/*/lib/libnccl.so.2')
-ucx=$(of_python libucx/lib/libucp.so.0) # it was built for CUDA, other than Debian's
 if [ -n "${BATCHAI_BUILD-}" ]; then
     programs=$BATCHAI_BUILD/tests/gpu libraries=$BATCHAI_BUILD/lib
     [ -x "$programs/gpu_tests" ] || skip "batchai is built without GPU support in $BATCHAI_BUILD"
@@ -168,7 +166,7 @@ else
     programs=$build/tests/gpu libraries=$build/lib
 fi
 # What the loader does not find by itself.
-LD_LIBRARY_PATH=${ucx:+$ucx/lib:}${deps:+$deps/lib:}${nccl:+$nccl/lib:}${LD_LIBRARY_PATH-}
+LD_LIBRARY_PATH=${deps:+$deps/lib:}${nccl:+$nccl/lib:}${LD_LIBRARY_PATH-}
 export LD_LIBRARY_PATH=${LD_LIBRARY_PATH%:}
 nvidia-smi -L 2>/dev/null || true
 
