@@ -22,9 +22,10 @@ template <class Args, class Action>
 void set_action(CLI::App& verb, Session& session, const std::shared_ptr<Args>& args,
                 Action action) {
     verb.callback([args, action, &session] {
-        session.action = [args, action, &session] {
+        const Session* given = &session;  // clang warns of a capture by name that is not used
+        session.action = [=] {
             if constexpr (std::is_invocable_v<Action, const Session&, Args&>)
-                return action(session, *args);
+                return action(*given, *args);
             else
                 return action(*args);
         };

@@ -28,8 +28,8 @@ void check_texts(const Document&, const JobSpec& spec, const SitePolicy&, const 
 std::string no_service_path(const std::string& text, const SitePolicy&, const CheckOptions&);
 
 // What a text of a job file names, for the check before submission: programs, paths below the mount
-// root, paths of the service's own nodes. The text is not expanded, and no file is read.
-// Private to job/.
+// root, paths of the service's own nodes. The text is not expanded, and no file is read. All this
+// is in command_text.cpp.
 
 // True if shell text is one word in which only $NAME and ${NAME} have a meaning for the shell.
 bool is_plain_path(std::string_view text);

@@ -4,6 +4,9 @@
 // key is an error, because an admin's typing error must not pass. Private to job/.
 #pragma once
 
+// toml++ 3.3 asserts that a key starts with one of its letters, which an admin's text may violate.
+// Without the assertion it reports an error.
+#define TOML_ASSERT(expr) static_cast<void>(0)
 #include <toml++/toml.h>
 
 #include <map>
@@ -13,8 +16,6 @@
 
 #include "job/policy.hpp"
 #include "job/spec.hpp"
-
-#define TOML_ASSERT(expr) static_cast<void>(0)
 
 namespace batchai::job {
 
@@ -61,7 +62,7 @@ class Table {
 };
 
 // Reads the tables of the site policy that name programs, [program.NAME] and [container.NAME], and
-// [[image]], which names a container. Private to job/.
+// [[image]], which names a container. They are in policy_commands.cpp.
 std::map<std::string, ProgramPolicy> read_programs(Table& root);
 std::map<std::string, ProgramPolicy> read_containers(Table& root);
 
