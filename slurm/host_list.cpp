@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <iterator>
 #include <string_view>
 #include <utility>
 
@@ -31,15 +32,20 @@ std::vector<std::string> split(std::string_view list) {
     return parts;
 }
 
-// "1-3,07" -> 1 2 3 07; leading zeros keep their width. Nothing of more than kMaxNodes numbers, or
-// of one that is too long to count with.
+bool is_number(const std::string& text) {
+    return !text.empty() && text.find_first_not_of("0123456789") == text.npos;
+}
+
+// "1-3,07" -> 1 2 3 07; leading zeros keep their width. Nothing of more than kMaxNodes numbers, of
+// one that is too long to count with, or of what is not a number.
 std::vector<std::string> expand_range(const std::string& ranges) {
     std::vector<std::string> numbers;
     for (const std::string& range : split(ranges)) {
         const auto dash = range.find('-');
         const std::string low = range.substr(0, dash);
         const std::string high = dash == range.npos ? low : range.substr(dash + 1);
-        if (std::max(low.size(), high.size()) > kMaxWidth) return {};
+        if (std::max(low.size(), high.size()) > kMaxWidth || !is_number(low) || !is_number(high))
+            return {};
         const long first = std::strtol(low.c_str(), nullptr, 10);
         const long last = std::strtol(high.c_str(), nullptr, 10);
         if (last < first) continue;
@@ -55,8 +61,9 @@ std::vector<std::string> expand_range(const std::string& ranges) {
 // One "rack[0-1]n[1-2]" into all its names. Nothing of names that are too long for a host.
 std::vector<std::string> expand_one(const std::string& pattern) {
     const auto open = pattern.find('[');
-    const auto close = pattern.find(']', open);
-    if (open == std::string::npos || close == std::string::npos) return {pattern};
+    const auto close = pattern.find(']');
+    if (open == std::string::npos && close == std::string::npos) return {pattern};
+    if (open == std::string::npos || close == std::string::npos || close < open) return {};
     std::vector<std::string> names;
     const std::vector<std::string> tails = expand_one(pattern.substr(close + 1));
     const std::vector<std::string> numbers =
@@ -106,8 +113,9 @@ std::vector<std::string> expand_hostlist(const std::string& list) {
     std::vector<std::string> names;
     for (const std::string& pattern : split(list)) {
         if (pattern.empty()) continue;
-        for (std::string& name : expand_one(pattern)) names.push_back(std::move(name));
-        if (names.size() > kMaxNodes) return {};
+        std::vector<std::string> expanded = expand_one(pattern);
+        if (expanded.empty() || names.size() + expanded.size() > kMaxNodes) return {};
+        std::move(expanded.begin(), expanded.end(), std::back_inserter(names));
     }
     return names;
 }

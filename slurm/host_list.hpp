@@ -9,7 +9,8 @@
 
 namespace batchai::slurm {
 
-// "n[1-3,07],gpu" -> n1 n2 n3 n07 gpu. Nothing of more than 65,536 names.
+// "n[1-3,07],gpu" -> n1 n2 n3 n07 gpu. Nothing of more than 65,536 names, or
+// of brackets that are not a pair around numbers.
 std::vector<std::string> expand_hostlist(const std::string& list);
 // The shortest such list with one pair of brackets a name: n1 n2 n3 gpu -> "n[1-3],gpu". For names
 // without brackets and commas.

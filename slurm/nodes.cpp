@@ -88,6 +88,7 @@ sys::Result<std::size_t> count_nodes() {
     call.limit = std::chrono::seconds(10);
     const auto names = ask_lines(call);
     if (!names) return names.error();
+    if (names->empty()) return sys::Error{"sinfo: names no node"};
     // A node is listed once per partition.
     return std::set<std::string>(names->begin(), names->end()).size();
 }

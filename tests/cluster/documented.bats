@@ -9,7 +9,9 @@ teardown() { :; }
 
 help_options() { batchai-launch --help | sed -nE 's/^ +(-[a-z],)?(--[a-z-]+).*/\2/p' | sort; }
 manual_options() { grep '^\.It .*Fl' "$BATCHAI_SOURCE/docs/man/$1" | grep -oE 'Fl Fl [a-z-]+' | sed 's/Fl Fl /--/' | sort; }
-plugin_options() { sed -nE 's/^ +\{"(batchai-[a-z]+)",.*/--\1/p' "$BATCHAI_SOURCE/spank/options.cpp" | sort; }
+plugin_options() { # the first word of each row of kOptions
+    tr -d '\n' <"$BATCHAI_SOURCE/spank/protocol.hpp" | grep -oE 'BATCHAI_OPTION\( *"[a-z]+"' | sed -E 's/.*"(.*)"/--batchai-\1/' | sort
+}
 
 completed() { # word...: what bash offers for the last one
     COMP_WORDS=("$@") COMP_CWORD=$(($# - 1)) COMPREPLY=()

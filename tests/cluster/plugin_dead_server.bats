@@ -8,7 +8,7 @@
 load plugin
 
 server=$open/server # on each node; dead as long as $server.dead is there
-rounds=$(often 20)
+rounds=$(often 20 2)
 
 setup() {
     need_root

@@ -8,7 +8,7 @@ load plugin
 
 setup() { enter_work; }
 
-rounds=$(often 20)
+rounds=$(often 20 2)
 
 @test "a full disk under the logs fails the job with one line" {
     need_root

@@ -12,7 +12,7 @@ setup() {
     enter_work
 }
 
-rounds=$(often 20)
+rounds=$(often 20 2)
 
 # power_off NODE: all its processes end at once, and what lay in memory is gone; what is on its disk stays, such
 # as slurmd's spool. Slurm would find out after SlurmdTimeout.

@@ -26,6 +26,11 @@ BOOST_AUTO_TEST_CASE(a_list_of_too_many_names_is_empty) {
     BOOST_TEST(expand_hostlist("n[9223372036854775807]").empty());
 }
 
+BOOST_AUTO_TEST_CASE(what_is_no_list_is_empty) {
+    for (const char* list : {"n[a-b]", "n[1-", "n1-2]", "n]1[", "n[]", "n[1-2],m[3-x]", "n[1-2-3]"})
+        BOOST_TEST(expand_hostlist(list).empty(), list);
+}
+
 BOOST_AUTO_TEST_CASE(names_become_the_list_that_gives_them_back) {
     const auto is = [](const std::vector<std::string>& names, const std::string& list) {
         BOOST_TEST(hostlist_of(names) == list);

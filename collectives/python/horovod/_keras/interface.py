@@ -19,7 +19,7 @@ def compression_of(keras):
     if backend == "torch":
         from horovod.torch.compression import Compression
     elif backend == "jax":
-        Compression = compression_for("float16", lambda dtype: dtype.kind == "f",
+        Compression = compression_for(__name__, "float16", lambda dtype: dtype.kind == "f",
                                       lambda tensor, dtype: tensor.astype(dtype))
     else:
         from horovod.tensorflow.compression import Compression

@@ -51,15 +51,17 @@ class HalfCompressor(Compressor):
         return tensor if ctx is None else cls.cast(tensor, ctx)
 
 
-def compression_for(half, is_floating, cast):
+def compression_for(module, half, is_floating, cast):
     """A framework's class Compression.
 
-    half: its float16. is_floating(type): whether such tensors are rounded. cast(tensor, type).
+    module: where its ``fp16`` is also ``FP16Compressor``, for pickle. half: its float16.
+    is_floating(type): whether such tensors are rounded. cast(tensor, type).
     """
     rounding = type("FP16Compressor", (HalfCompressor,), {
-        "__doc__": HalfCompressor.__doc__, "half": half, "is_floating": staticmethod(is_floating),
+        "__module__": module, "__doc__": HalfCompressor.__doc__, "half": half, "is_floating": staticmethod(is_floating),
         "cast": staticmethod(cast)})
-    return type("Compression", (object,), {"__doc__": "The choices for ``compression=``.",
+    return type("Compression", (object,), {"__module__": module,
+                                           "__doc__": "The choices for ``compression=``.",
                                            "none": NoneCompressor, "fp16": rounding})
 
 

@@ -280,7 +280,8 @@ class Operations(object):
         for tensor in tensors:
             self.check_tensor(tensor)
         communicator = basics.communicator(process_set)
-        if root_rank not in process_set.ranks:
+        # 0.0 is equal to a rank, and is none.
+        if not hasattr(root_rank, "__index__") or root_rank not in process_set.ranks:
             raise ValueError("horovod: broadcast from rank %r, which is not one of the %d ranks that "
                              "take part" % (root_rank, communicator.size))
         root = communicator.ranks.index(root_rank)
