@@ -50,7 +50,7 @@ constexpr bool waits(Stage stage, bool inside) {
 }
 
 struct ProgressPage {
-    static constexpr std::uint64_t kMagic = 0x3230304c4c4f4342;  // "BCOLL002"
+    static constexpr std::uint64_t kMagic = 0x3330304c4c4f4342;  // "BCOLL003"
     static constexpr int kMissing = 16;
     static constexpr std::size_t kLabel = 64;
 

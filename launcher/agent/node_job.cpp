@@ -80,8 +80,8 @@ GpusOfRanks NodeJob::gpus_of_ranks() const {
     return ranks;
 }
 
-// The CPUs of the same ranks. Empty if Slurm has granted only some cores without naming them: then
-// no rank is bound.
+// The CPUs of the same ranks. Empty for a script, which is not bound, and if Slurm has granted only
+// some cores without naming them: then no rank is bound.
 std::vector<std::vector<int>> NodeJob::shares() const {
     if (!launch_.settings.bind || launch_.role == Role::script) return {};
     if (!launch_.shared_host && granted_cores_ < static_cast<int>(cores_.size())) return {};

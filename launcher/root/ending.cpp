@@ -77,7 +77,7 @@ void Ending::end_job(int signal, std::chrono::milliseconds grace) {
     timeout_.stop();
     doubt_.stop();
     of_.input.stop();
-    of_.inspection.stop();
+    of_.inspection.job_ends();
     if (asking_ != Asking::no) bytes_written_ = of_.output.bytes_written();
     of_.nodes.send_all(End{signal, static_cast<int>(grace.count())});
     deadline_.start(grace + kEndDeadline);

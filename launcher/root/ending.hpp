@@ -43,7 +43,7 @@ class Ending {
     // Valid after the job's end. None: there is no timeout.
     std::optional<double> timeout_left() const;
 
-    // The agents have their orders.
+    // The agents get their orders.
     void begin();
     bool starting() const { return state_ == State::starting; }
     bool running() const { return state_ == State::running; }

@@ -32,11 +32,15 @@ void Inspection::begin() {
     fences_.start(kFences, kFences);
 }
 
-void Inspection::stop() {
+void Inspection::job_ends() {
     running_ = false;
-    fences_.stop();
     answers_.stop();
     under_way_.reset();
+}
+
+void Inspection::stop() {
+    job_ends();
+    fences_.stop();
 }
 
 void Inspection::ask(const std::string& why, std::function<void()> then) {

@@ -27,10 +27,11 @@ class Inspection {
 
     // The job runs.
     void begin();
-    // The job ends.
+    // The job ends: only fences that wait are still reported.
+    void job_ends();
     void stop();
     // Asks all ranks. then: called when the inspection is complete, or at once if the job does not
-    // run, but not after stop().
+    // run, but not after job_ends().
     void ask(std::function<void()> then = {}) { ask({}, std::move(then)); }
     // False: it is another kind of message.
     bool on_message(int node, Kind kind, Reader& reader);
