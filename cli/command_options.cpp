@@ -30,10 +30,6 @@ CLI::Validator name_validator(const std::string& also) {
         "NAME");
 }
 
-void take_default(std::string& name, const std::string& configured) {
-    if (!configured.empty()) name = configured;
-}
-
 std::string path_complaint(const std::string& path) {
     const bool leaves = ("/" + path + "/").find("/../") != std::string::npos;
     return leaves ? "'" + path + "' must stay below the share, without '..'" : "";
@@ -143,33 +139,38 @@ void ignore_flags(CLI::App& verb, const std::vector<std::string>& names) {
             ->group("Accepted, without meaning here");
 }
 
-void add_group_option(CLI::App& verb, Scope& scope) {
-    take_default(scope.resource_group, configured_scope().resource_group);
-    verb.add_option("-g,--resource-group", scope.resource_group, "resource group")
-        ->envname("AZURE_DEFAULTS_GROUP")
+namespace {
+
+// An option for a part of a scope. The command line goes before AZURE_DEFAULTS_<variable>, and that
+// before `batchai configure`.
+void add_scope_option(CLI::App& verb, const std::string& names, const std::string& what,
+                      const std::string& variable, const CLI::Validator& check, std::string& name,
+                      const std::string& configured) {
+    if (!configured.empty()) name = configured;
+    verb.add_option(names, name, what)
+        ->envname("AZURE_DEFAULTS_" + variable)
         ->transform(kLastOfId)
-        ->check(kGroupName)
+        ->check(check)
         ->capture_default_str();
+}
+
+}  // namespace
+
+void add_group_option(CLI::App& verb, Scope& scope) {
+    add_scope_option(verb, "-g,--resource-group", "resource group", "GROUP", kGroupName,
+                     scope.resource_group, configured_scope().resource_group);
 }
 
 void add_workspace_options(CLI::App& verb, Scope& scope) {
     add_group_option(verb, scope);
-    take_default(scope.workspace, configured_scope().workspace);
-    verb.add_option("-w,--workspace", scope.workspace, "workspace")
-        ->envname("AZURE_DEFAULTS_WORKSPACE")
-        ->transform(kLastOfId)
-        ->check(kName)
-        ->capture_default_str();
+    add_scope_option(verb, "-w,--workspace", "workspace", "WORKSPACE", kName, scope.workspace,
+                     configured_scope().workspace);
 }
 
 void add_experiment_options(CLI::App& verb, Scope& scope) {
     add_workspace_options(verb, scope);
-    take_default(scope.experiment, configured_scope().experiment);
-    verb.add_option("-e,--experiment", scope.experiment, "experiment")
-        ->envname("AZURE_DEFAULTS_EXPERIMENT")
-        ->transform(kLastOfId)
-        ->check(kName)
-        ->capture_default_str();
+    add_scope_option(verb, "-e,--experiment", "experiment", "EXPERIMENT", kName, scope.experiment,
+                     configured_scope().experiment);
 }
 
 void add_assignment_options(CLI::App& verb, std::vector<std::string>& shares,

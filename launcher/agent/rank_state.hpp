@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What the kernel says about ranks: the current state of a process (proc(5)), for a report of a
-// stalled job, and kills for lack of memory. Reading it neither stops a process nor blocks.
+// stalled job, and kills for lack of memory. Reading it stops no process, and does not block.
 #pragma once
 
 #include <sys/types.h>

@@ -100,7 +100,7 @@ class Operations(object):
     """
 
     int32 = float64 = None  # the derived class's types of these names
-    pairs = ()  # names of complex types, of which as_pairs() makes pairs of floats
+    pairs = ()  # names of complex types: as_pairs() makes pairs of floats of them
 
     def check_tensor(self, tensor):
         """Raises ValueError where the operations do not take it."""

@@ -190,7 +190,7 @@ def sparse_allreduce_async(tensor, name, op, process_set=global_process_set):
 
 def reducescatter_async(tensor, name=None, op=Average, process_set=global_process_set,
                         prescale_factor=1.0, postscale_factor=1.0):
-    """Starts a reduction of which every rank gets some rows, as a new tensor.
+    """Starts a reduction. Every rank gets some rows of the result, as a new tensor.
 
     tensor: at least one dimension; it, op and factors as of allreduce_async(). Its rows are divided
     among the ranks, in order, as evenly as can be: the first ranks get one more.
