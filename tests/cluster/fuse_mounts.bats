@@ -238,7 +238,7 @@ no_daemons() { [ -z "$(daemons)" ]; }
 }
 
 @test "after kill -9 of the helper at any moment nothing is left" {
-    for ((i = 0; i < 5 * rounds; i++)); do
+    for ((round = 0; round < 5 * rounds; round++)); do
         submit_alice -N 2 -o out --batchai-mount="volume=sshfs:data,volume=s3fs:s3" --wrap true
         until [[ $(job_state "$job") != PENDING ]]; do sleep 0.02; done
         sleep "0.0$((RANDOM % 10))"
@@ -249,7 +249,7 @@ no_daemons() { [ -z "$(daemons)" ]; }
 }
 
 @test "after kill -9 of a teardown nothing is left when the next job has begun" {
-    for ((i = 0; i < rounds; i++)); do
+    for ((round = 0; round < rounds; round++)); do
         submit_alice -N 2 -o out --batchai-mount="volume=sshfs:data,volume=s3fs:s3" --wrap 'touch started; sleep 1000'
         eventually test -e started
         scancel "$job"

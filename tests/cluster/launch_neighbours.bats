@@ -62,7 +62,7 @@ hold() {
         ulimit -n 8192
         ports=$(sed "s:^0.0.0.0:127.0.0.1:; s: :/:; s:^:/dev/tcp/:" '"$work/ports.$1"')
         for port in $ports; do
-            for ((i = 0; i < '"$2"'; ++i)); do exec {fd}<>"$port"; done
+            for ((round = 0; round < '"$2"'; ++round)); do exec {fd}<>"$port"; done
         done
         touch '"$work/held.$1"'
         until [ -e '"$work/over"' ]; do

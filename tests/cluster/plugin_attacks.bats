@@ -101,7 +101,7 @@ not_in_ps() {
     bash -c 'while [ ! -e "$1/stop" ]; do rm -rf "$2/racing"; mkdir "$2/racing"; rm -rf "$2/racing"; ln -s "$3" "$2/racing"; done' - "$work" "$open" "$secret" 2>/dev/null &
     racer=$!
     rounds=$(often 200 8)
-    for ((i = 0; i < rounds; i++)); do
+    for ((round = 0; round < rounds; round++)); do
         as_alice srun -w n1 --batchai-mount="$open/racing:a" sh -c "ls $root/a" >>seen 2>>refusals || true
     done
     touch stop

@@ -57,7 +57,7 @@ has_helper() { [ -n "$(on_node_named '^batchai-helper')" ]; }
 @test "after kill -9 of the root helper at any moment nothing is left" {
     need_root
     rounds=$(often 100 2)
-    for ((i = 0; i < rounds; i++)); do
+    for ((round = 0; round < rounds; round++)); do
         submit_alice -N 2 -o out --batchai-mount="$data:a:ro,tmpfs:t,overlay=$data:o" --batchai-prep=true --wrap true
         kill_when_seen '^batchai-helper setup'
         [[ "$(wait_job "$job")" =~ ^(COMPLETED|FAILED)$ ]]
@@ -203,13 +203,13 @@ last_job() { on_node n1 sh -c 'ls /run/batchai/jobs'; }
 
 @test "many jobs one after the other and at once leave nothing" {
     rounds=$(often 20 2)
-    for ((i = 0; i < rounds; i++)); do
+    for ((round = 0; round < rounds; round++)); do
         jobs=()
         for n in 1 2 3 4; do
             submit_alice -N 2 -o /dev/null --batchai-mount="$data:a:ro,tmpfs:t" --batchai-prep=true --wrap 'srun true'
             jobs+=("$job")
         done
-        scancel "${jobs[i % 4]}"
+        scancel "${jobs[round % 4]}"
         for job in "${jobs[@]}"; do [[ "$(wait_job "$job")" =~ ^(COMPLETED|CANCELLED)$ ]]; done
     done
 }

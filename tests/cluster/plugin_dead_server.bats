@@ -35,7 +35,7 @@ notes_are_gone() { [ -z "$(on_node n1 ls /run/batchai/jobs)$(on_node n2 ls /run/
 
 @test "a file server that does not answer fails the set-up with one line, within its limits" {
     deadline=100
-    for ((i = 0; i < rounds; i++)); do
+    for ((round = 0; round < rounds; round++)); do
         rm -f out
         touch "$server.dead"
         submit_alice -N 2 -o out --batchai-mount="$server/sub:s" --wrap 'touch started'
@@ -49,7 +49,7 @@ notes_are_gone() { [ -z "$(on_node n1 ls /run/batchai/jobs)$(on_node n2 ls /run/
 }
 
 @test "a job is cancelled while its set-up waits for a file server" {
-    for ((i = 0; i < rounds; i++)); do
+    for ((round = 0; round < rounds; round++)); do
         rm -f out
         touch "$server.dead"
         submit_alice -N 2 -o out --batchai-mount="$server/sub:s" --wrap 'touch started'
@@ -88,7 +88,7 @@ running_on_server() {
 }
 
 @test "a job whose file server dies goes on when it is back" {
-    for ((i = 0; i < rounds; i++)); do
+    for ((round = 0; round < rounds; round++)); do
         running_on_server
         back
         [ "$(wait_job "$job")" = COMPLETED ]
@@ -98,7 +98,7 @@ running_on_server() {
 }
 
 @test "a job whose file server is dead is cancelled, and nothing is left when the server is back" {
-    for ((i = 0; i < rounds; i++)); do
+    for ((round = 0; round < rounds; round++)); do
         running_on_server
         scancel "$job"
         sleep 2
@@ -109,7 +109,7 @@ running_on_server() {
 }
 
 @test "the end of a job does not wait for a dead file server" {
-    for ((i = 0; i < rounds; i++)); do
+    for ((round = 0; round < rounds; round++)); do
         running_on_server
         # Slurm itself waits for the task, and drains the node after UnkillableStepTimeout.
         # shellcheck disable=SC2046

@@ -13,7 +13,7 @@ rounds=$(often 20 2)
 @test "a full disk under the logs fails the job with one line" {
     need_root
     mkdir -p full
-    for ((i = 0; i < rounds; i++)); do
+    for ((round = 0; round < rounds; round++)); do
         for node in n1 n2; do
             on_node "$node" sh -c "mount -t tmpfs -o size=64k,mode=777 tmpfs $work/full && head -c 65536 /dev/zero >$work/full/file; true"
         done
@@ -29,7 +29,7 @@ rounds=$(often 20 2)
 @test "a read-only output directory fails the job with one line" {
     need_root
     mkdir -p logs
-    for ((i = 0; i < rounds; i++)); do
+    for ((round = 0; round < rounds; round++)); do
         for node in n1 n2; do on_node "$node" mount -t tmpfs -o ro tmpfs "$work/logs"; done
         submit_alice -N 2 -o out --batchai-output="$work/logs" --batchai-prep='echo hello' --wrap 'touch started'
         state=$(wait_job "$job")
@@ -44,7 +44,7 @@ rounds=$(often 20 2)
     need_root
     make_site
     printf '[paths]\njob_temp = "/mnt"\n' | cat - "$MINISLURM_DIR/batchai.toml" >toml && cat toml >"$MINISLURM_DIR/batchai.toml"
-    for ((i = 0; i < rounds; i++)); do
+    for ((round = 0; round < rounds; round++)); do
         on_node n1 mount -t tmpfs -o nr_inodes=1,mode=1777 tmpfs /mnt
         submit_alice -N 1 -w n1 -o out --batchai-mount="$data:a:ro" --wrap 'touch started'
         state=$(wait_job "$job")
@@ -53,7 +53,7 @@ rounds=$(often 20 2)
         [[ $(one_line out) == "batchai: n1: /mnt/batchai-$job-"*": No space left on device" ]] || break
     done
     make_site
-    [ "$i" = "$rounds" ]
+    [ "$round" = "$rounds" ]
     [ ! -e started ]
 }
 
@@ -80,7 +80,7 @@ rounds=$(often 20 2)
 
 @test "a job that ends while slurmd is dead is cleaned up when slurmd is back" {
     need_root
-    for ((i = 0; i < rounds; i++)); do
+    for ((round = 0; round < rounds; round++)); do
         running_job
         # shellcheck disable=SC2046
         kill -9 $(on_node_named '^slurmd -N n1')
@@ -95,7 +95,7 @@ rounds=$(often 20 2)
 @test "a job goes on, with its mounts, where slurmd is started anew" {
     need_root
     write_script job.sh 'touch started' 'while [ ! -e go ]; do sleep 0.1; done' 'srun cat $AZ_BATCHAI_JOB_MOUNT_ROOT/a/file'
-    for ((i = 0; i < rounds; i++)); do
+    for ((round = 0; round < rounds; round++)); do
         submit_alice -N 2 -o out --batchai-mount="$data:a:ro" --batchai-prep='echo prepared >>preparations' job.sh
         eventually test -e started
         # shellcheck disable=SC2046
@@ -114,7 +114,7 @@ no_slurmd_on_n1() { [ -z "$(on_node_named '^slurmd -N n1')" ]; }
 
 @test "after kill -9 of the preparation at any moment nothing is left" {
     need_root
-    for ((i = 0; i < rounds; i++)); do
+    for ((round = 0; round < rounds; round++)); do
         submit_alice -N 2 -o out --batchai-mount="$data:a:ro" --batchai-prep='sleep 1000 & sleep 0.2' --wrap true
         kill_when_seen '^batchai-prep'
         [[ "$(wait_job "$job")" =~ ^(COMPLETED|FAILED)$ ]]
@@ -124,7 +124,7 @@ no_slurmd_on_n1() { [ -z "$(on_node_named '^slurmd -N n1')" ]; }
 
 @test "after kill -9 of a teardown at any moment nothing is left when the next job has begun" {
     need_root
-    for ((i = 0; i < rounds; i++)); do
+    for ((round = 0; round < rounds; round++)); do
         running_job
         scancel "$job"
         kill_when_seen '^batchai-helper teardown'

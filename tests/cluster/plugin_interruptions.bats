@@ -25,7 +25,7 @@ told='batchai: n1: batchai-helper was ended by SIGTERM: the job was cancelled or
 cancelled='batchai: n?: *was cancelled*'
 
 @test "after kill -9 of slurmstepd during the set-up nothing is left" {
-    for ((i = 0; i < rounds; i++)); do
+    for ((round = 0; round < rounds; round++)); do
         submit_held
         kill_all "^slurmstepd: .$job[.]"
         scancel "$job"
@@ -38,7 +38,7 @@ cancelled='batchai: n?: *was cancelled*'
 }
 
 @test "after kill -9 of slurmstepd during the preparation nothing is left" {
-    for ((i = 0; i < rounds; i++)); do
+    for ((round = 0; round < rounds; round++)); do
         rm -f preparing.*
         submit_alice -N 2 -o out --batchai-mount="$data:a:ro" --batchai-prep='touch preparing.$(hostname); sleep 1000' --wrap 'touch started'
         eventually test -e preparing.n1 -a -e preparing.n2
@@ -51,7 +51,7 @@ cancelled='batchai: n?: *was cancelled*'
 }
 
 @test "after kill -9 of slurmstepd during the script nothing is left" {
-    for ((i = 0; i < rounds; i++)); do
+    for ((round = 0; round < rounds; round++)); do
         running_job
         kill_all "^slurmstepd: .$job[.]"
         scancel "$job"
@@ -63,7 +63,7 @@ cancelled='batchai: n?: *was cancelled*'
 one_epilog() { [ "$(on_node_named '^[^ ]*slurmstepd spank epilog' | wc -l)" = 1 ]; } # that of n1, which waits
 
 @test "after kill -9 of Slurm's process for the end of a job nothing is left when the next job has begun" {
-    for ((i = 0; i < rounds; i++)); do
+    for ((round = 0; round < rounds; round++)); do
         running_job
         on_node n1 flock "/run/batchai/jobs/mini-$job" sleep 1004 &
         holder=$!
@@ -81,7 +81,7 @@ one_epilog() { [ "$(on_node_named '^[^ ]*slurmstepd spank epilog' | wc -l)" = 1 
 }
 
 @test "after kill -9 of the user's task nothing is left" {
-    for ((i = 0; i < rounds; i++)); do
+    for ((round = 0; round < rounds; round++)); do
         running_job
         eventually runs 'sleep 1000$'
         kill_all 'sleep 1000$'
@@ -91,7 +91,7 @@ one_epilog() { [ "$(on_node_named '^[^ ]*slurmstepd spank epilog' | wc -l)" = 1 
 }
 
 @test "kill -9 of the step that prepares all nodes fails the job with one line" {
-    for ((i = 0; i < rounds; i++)); do
+    for ((round = 0; round < rounds; round++)); do
         rm -f preparing.* out
         submit_alice -N 2 -o out --batchai-mount="$data:a:ro" --batchai-prep='touch preparing.$(hostname); sleep 1000' --wrap 'touch started'
         eventually test -e preparing.n1 -a -e preparing.n2
@@ -103,7 +103,7 @@ one_epilog() { [ "$(on_node_named '^[^ ]*slurmstepd spank epilog' | wc -l)" = 1 
 }
 
 @test "scancel during the set-up ends it with one line and leaves nothing" {
-    for ((i = 0; i < rounds; i++)); do
+    for ((round = 0; round < rounds; round++)); do
         rm -f out
         submit_held
         scancel "$job"

@@ -24,7 +24,7 @@ race() {
     echo bait >bait && chmod 600 bait
     write_script job.sh "$BATCHAI_BUILD/tests/racer /run/batchai/mnt $2 $work/bait >>raced &" 'sleep 0.1' \
         "srun --overlap --batchai-mount=$3:o cat /run/batchai/mnt/o/file"
-    for ((i = 0; i < $1; i++)); do
+    for ((round = 0; round < $1; round++)); do
         submit_alice -N 1 -w n1 -o out job.sh
         [ "$(wait_job "$job")" = COMPLETED ]
         [ "$(cat out)" = data ]

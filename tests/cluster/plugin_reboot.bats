@@ -33,7 +33,7 @@ registered() {
 empty_tmp() { on_node "$1" sh -c 'rm -rf /tmp/batchai-*'; }
 
 @test "after a node loses power, no node has leftovers of its job" {
-    for ((i = 0; i < rounds; i++)); do
+    for ((round = 0; round < rounds; round++)); do
         running_job --no-requeue
         power_off n1
         empty_tmp n1
@@ -45,7 +45,7 @@ empty_tmp() { on_node "$1" sh -c 'rm -rf /tmp/batchai-*'; }
 }
 
 @test "a node that loses power during the preparation fails the job and leaves nothing" {
-    for ((i = 0; i < rounds; i++)); do
+    for ((round = 0; round < rounds; round++)); do
         rm -f preparing.*
         submit_alice --no-requeue -N 2 -o out --batchai-mount="$data:a:ro" --batchai-prep='touch preparing.$(hostname); sleep 1000' --wrap 'touch started'
         eventually test -e preparing.n1 -a -e preparing.n2
@@ -74,7 +74,7 @@ empty_tmp() { on_node "$1" sh -c 'rm -rf /tmp/batchai-*'; }
 }
 
 @test "where /run is a disk, the notes of before a reboot are removed when slurmd starts" {
-    for ((i = 0; i < rounds; i++)); do
+    for ((round = 0; round < rounds; round++)); do
         running_job --no-requeue
         # The mounts and the pinned namespace go with the power, the files stay.
         on_node n1 cp -a "/run/batchai/jobs/mini-$job/state" /tmp/state

@@ -153,7 +153,7 @@ not_mounted="the image is on a file system that a user may serve"
     as_alice sh -c "until [ -e stop ]; do
         for to in $server/sub/file $MINISLURM_DIR/good.sqsh; do ln -sf \$to new; mv -T new image; done; done" 3>&- &
     exchanger=$!
-    for ((i = 0; i < 12; i++)); do mounts "$work/image" || true; done >seen
+    for ((round = 0; round < 12; round++)); do mounts "$work/image" || true; done >seen
     touch stop
     wait "$exchanger" || true
     cat seen

@@ -55,6 +55,12 @@ case $1 in
             printf 'cannot fail here (write "run ! command", or "! command || return 1"):\n%s\n' "$bad"
             exit 1
         }
+        # bats 1.8's run sets the variable i if it has an exit code to expect, and a loop by i does not end.
+        bad=$(sources 'tests/*.bats' 'tests/*.bash' | xargs grep -nE '^ *for \(\(i\b') || true
+        [ -z "$bad" ] || {
+            printf 'run -N changes i (count with another name, such as round):\n%s\n' "$bad"
+            exit 1
+        }
         ;;
     rooms) # a folder includes only those that docs/architecture.md allows it: the graph has no circle
         # shellcheck disable=SC2016 # awk's

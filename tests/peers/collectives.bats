@@ -53,14 +53,14 @@ setup() {
 }
 
 @test "operations may be under way at once and waited for in any order" {
-    for ((i = 0; i < rounds; ++i)); do
+    for ((round = 0; round < rounds; ++round)); do
         all_fine local_launch 1 3 "$check" async
         all_fine slurm_launch 4 7 "$check" async
     done
 }
 
 @test "init may follow finalize" {
-    for ((i = 0; i < rounds; ++i)); do
+    for ((round = 0; round < rounds; ++round)); do
         all_fine local_launch 1 3 "$check" again
         all_fine slurm_launch 4 7 "$check" again
     done
@@ -116,7 +116,7 @@ setup() {
 # The launcher would end a job in which a rank fails, so the rank's shell hides the failure.
 # shellcheck disable=SC2016 # expanded by the rank's shell
 @test "all others are told when a rank is killed" {
-    for ((i = 0; i < rounds; ++i)); do
+    for ((round = 0; round < rounds; ++round)); do
         for layout in "local_launch 1 3" "local_launch 2 4" "slurm_launch 4 7"; do
             # shellcheck disable=SC2086 # words
             run -0 $layout sh -c '[ $RANK != 1 ] || exec 2>/dev/null; "$0" killed 1 || [ $RANK = 1 ]' "$check"
@@ -128,7 +128,7 @@ setup() {
 }
 
 @test "all others are told when a rank leaves" {
-    for ((i = 0; i < rounds; ++i)); do
+    for ((round = 0; round < rounds; ++round)); do
         for layout in "local_launch 1 3" "local_launch 2 4" "slurm_launch 4 7"; do
             # shellcheck disable=SC2086 # words
             run -0 $layout "$check" left 2

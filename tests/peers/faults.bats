@@ -50,7 +50,7 @@ survive() {
 # each_layout COMMAND...: all ranks are fine.
 each_layout() {
     local layout i
-    for ((i = 0; i < rounds; ++i)); do
+    for ((round = 0; round < rounds; ++round)); do
         for layout in "${layouts[@]}"; do
             # shellcheck disable=SC2086 # words
             run $layout "$@"
@@ -62,11 +62,11 @@ each_layout() {
 
 @test "all other ranks get an error that names a killed rank" {
     rounds=$(often 50 2) # each fails elsewhere
-    for ((i = 0; i < rounds; ++i)); do
+    for ((round = 0; round < rounds; ++round)); do
         for layout in "${layouts[@]}"; do
             last=$((${layout##* } - 1))
             for victim in 0 1 "$last"; do
-                export BATCHAI_COLL_FAULT=rank=$victim,operation=4,chunk=$((i % 2)),do=kill
+                export BATCHAI_COLL_FAULT=rank=$victim,operation=4,chunk=$((round % 2)),do=kill
                 survive "$layout" "$victim" "$check" end peer
                 told "$last" "rank $victim \(process [0-9]+ on node .*\) has ended"
                 fine "$last"
@@ -77,10 +77,10 @@ each_layout() {
 
 @test "all other ranks get an error that names a rank that exits without finalize" {
     rounds=$(often 50 2) # each fails elsewhere
-    for ((i = 0; i < rounds; ++i)); do
+    for ((round = 0; round < rounds; ++round)); do
         for layout in "${layouts[@]}"; do
             last=$((${layout##* } - 1))
-            export BATCHAI_COLL_FAULT=rank=1,operation=$((i + 1)),do=exit
+            export BATCHAI_COLL_FAULT=rank=1,operation=$((round + 1)),do=exit
             survive "$layout" 1 "$check" end peer
             told "$last" "rank 1 \(process [0-9]+ on node .*\) has ended"
             fine "$last"
@@ -108,11 +108,11 @@ kill_rank() {
 @test "all other ranks get an error that names a stopped rank, and begin again with it when it continues" {
     export BATCHAI_COLL_WATCH=stall=1
     rounds=$(often 50 2) # each fails elsewhere
-    for ((i = 0; i < rounds; ++i)); do
+    for ((round = 0; round < rounds; ++round)); do
         for layout in "${layouts[@]}"; do
             last=$((${layout##* } - 1))
-            victim=$((i % 2 == 0 ? 1 : last))
-            export BATCHAI_COLL_FAULT=rank=$victim,operation=4,chunk=$((i % 2)),do=stop
+            victim=$((round % 2 == 0 ? 1 : last))
+            export BATCHAI_COLL_FAULT=rank=$victim,operation=4,chunk=$((round % 2)),do=stop
             rm -f go
             # shellcheck disable=SC2086 # words
             run_behind $layout "$check" fail peer "$PWD/go"
@@ -133,7 +133,7 @@ kill_rank() {
 
 @test "a job that is suspended as a whole goes on" {
     export BATCHAI_COLL_WATCH=stall=1
-    for ((i = 0; i < rounds; ++i)); do
+    for ((round = 0; round < rounds; ++round)); do
         for layout in "${layouts[@]}"; do
             rm -f go
             # shellcheck disable=SC2086 # words
@@ -157,7 +157,7 @@ kill_rank() {
 }
 
 @test "ranks that compute while another one dies are told in their next call" {
-    for ((i = 0; i < rounds; ++i)); do
+    for ((round = 0; round < rounds; ++round)); do
         for layout in "${layouts[@]}"; do
             last=$((${layout##* } - 1))
             rm -f go
@@ -214,7 +214,7 @@ waits='; waiting: operation [0-9]+, .*gradient'
 
 @test "all ranks are told of a cable that is pulled, and begin again when it is plugged in" {
     export BATCHAI_COLL_WATCH=node=1
-    for ((i = 0; i < rounds; ++i)); do
+    for ((round = 0; round < rounds; ++round)); do
         rm -f go
         srun_behind "$check" fail peer "$PWD/go"
         eventually all_told 6 ' reduces$'
@@ -231,7 +231,7 @@ waits='; waiting: operation [0-9]+, .*gradient'
 # Where the first ranks have no ring, the others see what becomes of their own messages.
 # shellcheck disable=SC2016 # expanded by the rank's shell
 @test "all ranks are told of a cable that only carries messages" {
-    for ((i = 0; i < rounds; ++i)); do
+    for ((round = 0; round < rounds; ++round)); do
         rm -f go
         srun_behind sh -c 'export BATCHAI_COLL_WATCH=node=$((SLURM_LOCALID)); exec "$@"' - "$check" fail peer "$PWD/go"
         eventually all_told 6 ' reduces$'
@@ -249,7 +249,7 @@ waits='; waiting: operation [0-9]+, .*gradient'
 @test "a host that cannot be reached is tried again for some seconds" {
     local other
     other=$(scontrol show node -o n2 | grep -oP 'NodeAddr=\K\S+')
-    for ((i = 0; i < rounds; ++i)); do
+    for ((round = 0; round < rounds; ++round)); do
         on_node n3 ip route add unreachable "$other"
         slurm_launch 3 6 "$check" compute 0 >out 2>&1 &
         behind=$!
@@ -262,7 +262,7 @@ waits='; waiting: operation [0-9]+, .*gradient'
 
 @test "all others are told of a node that dies" {
     export BATCHAI_COLL_WATCH=node=1
-    for ((i = 0; i < rounds; ++i)); do
+    for ((round = 0; round < rounds; ++round)); do
         srun_behind "$check" end peer
         eventually all_told 6 ' reduces$'
         minislurm link n3 down

@@ -15,7 +15,7 @@ local_launch() { timeout -k 2 60 batchai-launch --local 2 -n 4 -- "$@"; }
 # last barrier. It does so under its own mpiexec too.
 two_nodes() {
     local said='' code=124
-    for ((i = 0; i < 9 && code == 124; i++)); do
+    for ((round = 0; round < 9 && code == 124; round++)); do
         code=0
         said=$(deadline=8 salloc --quiet -N2 batchai-launch "$@" 2>&1) || code=$?
     done
@@ -57,7 +57,7 @@ slurm_launch() { two_nodes -n 4 -- "$@"; }
 
 @test "a rank of MPICH that is killed before a barrier ends the job and is named" {
     # MPICH's other ranks may notice it first and exit with 15. Then they count as the first failure.
-    for ((i = 0; i < 5; ++i)); do
+    for ((round = 0; round < 5; ++round)); do
         run slurm_launch "$check" 4 2 killed 2
         [ "$status" -eq 15 ] || break
     done
@@ -66,7 +66,7 @@ slurm_launch() { two_nodes -n 4 -- "$@"; }
 }
 
 @test "a rank of MPICH that leaves while others are in MPI_Finalize ends the job and is named" {
-    for ((i = 0; i < 5; ++i)); do  # as above
+    for ((round = 0; round < 5; ++round)); do  # as above
         run slurm_launch "$check" 4 2 leave 1 0
         [ "$status" -eq 15 ] || break
     done

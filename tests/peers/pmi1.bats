@@ -61,7 +61,7 @@ on_one_node() { timeout -k 2 60 batchai-launch --local 1 -n 4 -- "$@"; }
 
 @test "a rank's abort in PMI-1 ends the job with its code, though it exits right after it" {
     local rounds=$(often 200 3)
-    for ((i = 0; i < rounds; i++)); do
+    for ((round = 0; round < rounds; round++)); do
         run -4 on_one_node "$check" abort 2 4
         [[ $output = *"batchai-launch: rank 2 on "*" aborted the job with code 4"* ]]
     done

@@ -66,11 +66,11 @@ launch() { salloc --quiet -N2 batchai-launch -n 4 -- "$check" "$@"; }
 # On busy cores the agent learns of a rank's end before it has read the rank's messages.
 @test "ranks that join PMIx and leave it are not called failed on busy nodes" {
     local rounds=$(often 500 5) pids=()
-    for ((i = 0; i < 4; i++)); do
+    for ((round = 0; round < 4; round++)); do
         timeout 600 bash -c 'while :; do :; done' 3>&- &
         pids+=($!)
     done
-    for ((i = 0; i < rounds; i++)); do
+    for ((round = 0; round < rounds; round++)); do
         run timeout 60 batchai-launch --local 1 -n 16 -- "$check" nothing
         [ "$status" -eq 0 ] || break
     done
@@ -162,7 +162,7 @@ left() { timeout 60 batchai-launch --local "$1" --ranks-per-node "$2" --radix 2 
 # Many rounds, because a rank is killed while it connects in only some of them.
 @test "PMIx_Abort ends the job with its code and message" {
     local rounds=$(often 200 5)
-    for ((i = 0; i < rounds; i++)); do
+    for ((round = 0; round < rounds; round++)); do
         run -4 launch abort 2 4
         [[ $output = *"batchai-launch: rank 2 on n2 aborted the job with code 4: on purpose"* ]]
     done
