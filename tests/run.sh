@@ -83,6 +83,20 @@ export BATCHAI_SOAK=$soak BATCHAI_TIDY_SINCE=$since
 
 contrib/install-packages.sh test
 
+# hold_summary: prints ctest's lines as they come (mawk would keep them back), and its summary into build/results/summary.
+hold_summary() {
+    local line held=
+    : >build/results/summary
+    while IFS= read -r line; do
+        [[ $line != *"% tests passed, "* ]] || held=yes
+        if [ "$held" ]; then
+            printf '%s\n' "$line" >>build/results/summary
+        else
+            printf '%s\n' "$line"
+        fi
+    done
+}
+
 # counted LABEL CTEST_ARGUMENT...: runs ctest; its counts are added to $counts. The skipped tests of all runs are listed
 # before the summary of the last one.
 counts=
@@ -90,11 +104,7 @@ rm -rf build/results
 mkdir -p build/results
 counted() {
     local label=$1 report=$PWD/build/results/${1// /-}.xml failed=0
-    ctest "${@:2}" --output-junit "$report" --test-output-size-passed 1000000 2>&1 |
-        awk 'BEGIN { printf "" >"build/results/summary" }
-             /% tests passed, / { held = 1 }
-             held { print >"build/results/summary"; next }
-             { print; fflush() }' || failed=1
+    ctest "${@:2}" --output-junit "$report" --test-output-size-passed 1000000 2>&1 | hold_summary || failed=1
     [[ $label != cluster* ]] || python3 tests/skipped.py || true
     cat build/results/summary
     counts+="${counts:+; }$label: $(sed -nE 's/^\t(tests|failures|skipped)="([0-9]+)"$/\2 \1/p' "$report" | paste -sd,)"

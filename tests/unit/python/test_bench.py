@@ -4,6 +4,7 @@ import contextlib
 import io
 import os
 import sys
+import tempfile
 import types
 import unittest
 import xml.etree.ElementTree
@@ -15,6 +16,7 @@ import measure  # noqa: E402
 import peers  # noqa: E402
 import plot  # noqa: E402
 import report  # noqa: E402
+import tables  # noqa: E402
 
 MIB = 1 << 20
 
@@ -148,15 +150,15 @@ class Report(unittest.TestCase):
         made = measured("4x2", [4, 100], "", operation="allgather", batchai=[None, None])
         self.assertEqual(made.results[0].sizes, [32, 96])
 
-    def test_the_plot_has_a_line_for_each_library(self):
+    def test_the_plot_has_a_line_for_each_library_with_the_sizes_that_it_did(self):
         made = measured("1x2", [8, 64], "flag 0.1\n", batchai=[0.2, 0.2], mpich=[0.4, None])
-        picture = xml.etree.ElementTree.fromstring(plot.draw(list(report.rows([made]))).encode())
-        self.assertEqual(len(picture.findall("{*}polyline")), 2)
-
-    def test_a_line_has_the_best_of_several_runs(self):
-        rows = [{"library": "mpich", "bytes": size, "bound_fraction": part}
-                for size, part in ((64, 0.5), (8, 0.25), (64, None), (64, 0.8))]
-        self.assertEqual(plot.points(rows, "mpich"), [(8, 4), (64, 1.25)])
+        with tempfile.NamedTemporaryFile("w", suffix=".txt") as file:
+            file.write(table(made))
+            file.flush()
+            panels = {each.topology: each.rows for each in tables.read(file.name) if each.batches}
+        picture = xml.etree.ElementTree.fromstring(plot.draw(panels).encode())
+        lines = [len(line.get("points").split()) for line in picture.findall("{*}polyline")]
+        self.assertEqual(sorted(lines), [1, 2])
 
     def test_the_plot_has_a_color_for_each_library(self):
         self.assertEqual(set(plot.COLORS), {library.name for library in peers.LIBRARIES})
