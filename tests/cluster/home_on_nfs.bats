@@ -137,10 +137,10 @@ local_jobs() {
 @test "a rank finds the state that a rank on another machine has just written" {
     enter_home vers=4.2
     has_state() {
-        on n2 env PYTHONPATH="$BATCHAI_BUILD/lib/batchai/python" python3 -c "import os, horovod.common.files as files
+        on n2 env BATCHAI_RESTART_DIRECTORY="$home/restart" PYTHONPATH="$BATCHAI_BUILD/lib/batchai/python" \
+            /usr/bin/python3 -c "import os, horovod.common.store as store
 for name in ('', '/state'): os.path.exists('$home/restart' + name)
-with files.entered('$home/restart') as place:
-    print(place is not None and files.exists(place + '/state'))"
+print('state' in store.Store(['state'], read=lambda file: file.read()).load())"
     }
     [ "$(has_state)" = False ]
     on n1 sh -c 'mkdir ~/restart; echo x >~/restart/state'

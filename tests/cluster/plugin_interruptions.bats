@@ -121,7 +121,9 @@ one_epilog() { [ "$(on_node_named '^[^ ]*slurmstepd spank epilog' | wc -l)" = 1 
     first=$job
     submit_alice -N 2 -o out2 --batchai-mount="$data:a:ro" --batchai-prep='touch preparing.$(hostname); sleep 1000' --wrap 'touch started'
     eventually test -e preparing.n1 -a -e preparing.n2
-    for id in "$first" "$job"; do scontrol update JobId="$id" EndTime=now; done # Slurm looks twice a minute
+    for id in "$first" "$job"; do
+        scontrol update JobId="$id" EndTime=now+2 # the second that begins is in the past, which is refused
+    done                                          # Slurm looks twice a minute
     eventually is_not_running '^batchai-helper setup'
     let_go
     [ "$(wait_job "$first")" = TIMEOUT ]
