@@ -122,6 +122,7 @@ void build_command(CLI::App& command, Session& session) {
     add_job_show(*jobs, session);
     add_job_list(*jobs, session);
     add_job_wait(*jobs, session);
+    add_job_stacks(*jobs, session);
     add_job_terminate(*jobs, session);
     add_job_delete(*jobs, session);
     add_job_files(*add_noun(*jobs, "file", "the job's output files"), session);

@@ -40,6 +40,7 @@ void add_job_check(CLI::App&, Session&);
 void add_job_show(CLI::App&, Session&);
 void add_job_list(CLI::App&, Session&);
 void add_job_wait(CLI::App&, Session&);
+void add_job_stacks(CLI::App&, Session&);
 void add_job_terminate(CLI::App&, Session&);
 void add_job_delete(CLI::App&, Session&);
 void add_job_files(CLI::App&, Session&);

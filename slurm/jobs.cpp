@@ -186,4 +186,10 @@ sys::Result<void> cancel(const std::vector<job::Number>& numbers) {
     return {};
 }
 
+sys::Result<void> signal_script(const job::Number& number, const std::string& signal) {
+    const auto done = ask({"scancel", {"--batch", "--signal=" + signal, number.text()}});
+    if (!done) return done.error();
+    return {};
+}
+
 }  // namespace batchai::slurm

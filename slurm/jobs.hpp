@@ -66,5 +66,7 @@ std::optional<std::int64_t> own_job_on(const std::string& node);
 // Ends jobs of the user, whole arrays or single tasks, as the numbers say. A job that has ended
 // already is no error.
 sys::Result<void> cancel(const std::vector<job::Number>&);
+// Sends a signal to the process of a job's batch script alone.
+sys::Result<void> signal_script(const job::Number&, const std::string& signal);
 
 }  // namespace batchai::slurm

@@ -31,7 +31,7 @@ namespace batchai::coll {
 inline constexpr char kProgressVariable[] = "BATCHAI_COLL_PROGRESS";
 inline constexpr std::size_t kProgressBytes = 4096;
 // On this signal, Python ranks write the stacks of their threads to a file
-// (horovod/common/stacks.py). Its name is the page's name and this suffix. Linux has signals 1 to
+// (collectives/python/startup). Its name is the page's name and this suffix. Linux has signals 1 to
 // 64; no other library is known to use this one.
 inline constexpr char kStackSuffix[] = ".stack";
 inline constexpr int kStackSignal = 57;

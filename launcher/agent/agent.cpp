@@ -63,7 +63,7 @@ void Agent::on_message(Kind kind, Reader& reader) {
             if (Signal signal; decode(reader, signal)) ranks_.forward(signal);
             return;
         case Kind::inspect:
-            return root_.send(Inspected{watch_.inspect()});
+            return watch_.inspect();
         case Kind::stack_query:
             if (StackQuery query; decode(reader, query)) watch_.read_stack(query.rank);
             return;

@@ -87,22 +87,31 @@ ProgressPages::Activity ProgressPages::look(const std::vector<int>& ranks) {
 }
 
 RankWatch::RankWatch(Loop& loop, const std::string& pages, Node node)
-    : loop_(loop),
-      node_(node),
-      pages_(pages),
-      stacks_(loop, node.environment, [this](const Stack& stack) { node_.root.send(stack); }) {}
+    : loop_(loop), node_(node), pages_(pages), stacks_(loop, node.environment) {}
 
 // The process that uses the collective library, which a script may have started. Without one, the
-// process that works.
+// first that runs Python, or else the process that works.
 pid_t RankWatch::process_of(int rank) const {
     const pid_t first = node_.ranks.process(rank);
     const pid_t user = pages_.process(rank);
-    return user > 0 && is_below(user, first) ? user : working_process(first);
+    if (user > 0 && is_below(user, first)) return user;
+    const pid_t python = python_process(first, pages_.stack_file(rank));
+    return python > 0 ? python : working_process(first);
 }
 
-std::vector<RankState> RankWatch::inspect() {
+void RankWatch::inspect() {
     if (timer_) look();
-    std::vector<RankState> states;
+    struct Answer {
+        std::size_t missing = 0;
+        std::map<int, RankState> ranks;
+    };
+    const auto answer = std::make_shared<Answer>();
+    const auto send = [this, answer] {
+        Inspected inspected;
+        for (auto& [rank, state] : answer->ranks) inspected.ranks.push_back(std::move(state));
+        node_.root.send(inspected);
+    };
+    std::map<int, pid_t> processes;
     for (const int rank : node_.ranks.all_running()) {
         const pid_t pid = process_of(rank);
         RankState state;
@@ -117,16 +126,26 @@ std::vector<RankState> RankWatch::inspect() {
         } else if (*pmix == RankEnd::Pmix::left) {
             state.text += "; out of PMIx_Finalize";
         }
-        states.push_back(std::move(state));
+        processes[rank] = pid;
+        answer->ranks[rank] = std::move(state);
     }
-    return states;
+    answer->missing = processes.size();
+    if (processes.empty()) send();
+    for (const auto& [rank, pid] : processes) {
+        stacks_.read(rank, pid, pages_.stack_file(rank), StackReader::Sources::python,
+                     [answer, send](const Stack& stack) {
+                         answer->ranks[stack.rank].line = python_line(stack.lines);
+                         if (--answer->missing == 0) send();
+                     });
+    }
 }
 
 void RankWatch::read_stack(int rank) {
     if (node_.ranks.process(rank) == 0) {
         node_.root.send(Stack{rank, 0, {}, {}});
     } else {
-        stacks_.read(rank, process_of(rank), pages_.stack_file(rank));
+        stacks_.read(rank, process_of(rank), pages_.stack_file(rank), StackReader::Sources::all,
+                     [this](const Stack& stack) { node_.root.send(stack); });
     }
 }
 

@@ -76,7 +76,8 @@ class RankWatch {
     // reports.
     void start(std::chrono::milliseconds quiet_after);
 
-    std::vector<RankState> inspect();
+    // Sends the state of the ranks that run.
+    void inspect();
     // Sends the rank's stack when it is known.
     void read_stack(int rank);
     // A child of the agent has ended; it may be a debugger.

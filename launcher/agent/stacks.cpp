@@ -7,6 +7,8 @@
 
 #include <array>
 #include <csignal>
+#include <filesystem>
+#include <regex>
 #include <sstream>
 
 #include "launcher/agent/rank_state.hpp"
@@ -23,9 +25,21 @@ constexpr milliseconds kLook{50};
 constexpr int kLooks = 40;
 constexpr std::size_t kLines = 40, kLongest = 200, kMostText = 1 << 20;
 
-off_t size_of(const std::string& path) {
-    struct stat info {};
-    return ::stat(path.c_str(), &info) == 0 && S_ISREG(info.st_mode) ? info.st_size : -1;
+// Whether the process has the file open. One that has closed it may have another file by its
+// number.
+bool holds(pid_t pid, const std::string& path) {
+    struct stat file {
+    }, open{};
+    if (::stat(path.c_str(), &file) != 0 || !S_ISREG(file.st_mode)) return false;
+    std::error_code failure;
+    std::filesystem::directory_iterator entry(fmt::format("/proc/{}/fd", pid), failure), end;
+    for (; !failure && entry != end; entry.increment(failure)) {
+        if (::stat(entry->path().c_str(), &open) == 0 && open.st_ino == file.st_ino &&
+            open.st_dev == file.st_dev) {
+            return true;
+        }
+    }
+    return false;
 }
 
 bool catches(pid_t pid, int signal) {
@@ -67,6 +81,38 @@ std::vector<std::string> python_frames(const std::string& text) {
     return current;
 }
 
+// A frame is '  File "/home/alice/train.py", line 21 in step'. The innermost one comes first.
+std::string python_line(const std::vector<std::string>& frames) {
+    static const std::regex kFrame(R"x(\s*File "(.*)", line (\d+) in (.*))x");
+    static const std::regex kLibrary("/(site|dist)-packages/|/lib(64)?/python[0-9]|^<frozen ");
+    std::string innermost;
+    for (const std::string& frame : frames) {
+        std::smatch parts;
+        if (!std::regex_match(frame, parts, kFrame)) {
+            if (innermost.empty()) continue;
+            if (frame.starts_with("Thread")) break;  // the others serve this one
+        }
+        if (parts.empty()) continue;
+        const std::string file = parts[1];
+        std::string line = fmt::format("{}:{} in {}", file.substr(file.rfind('/') + 1),
+                                       parts[2].str(), parts[3].str());
+        if (!std::regex_search(file, kLibrary)) return line;
+        if (innermost.empty()) innermost = std::move(line);
+    }
+    return innermost;
+}
+
+pid_t python_process(pid_t first, const std::string& stack_file) {
+    std::vector<pid_t> processes{first};
+    for (std::size_t i = 0; i < processes.size(); ++i) {
+        const pid_t pid = processes[i];
+        if (catches(pid, coll::kStackSignal) && holds(pid, stack_file)) return pid;
+        const auto children = children_of(pid);
+        processes.insert(processes.end(), children.begin(), children.end());
+    }
+    return 0;
+}
+
 std::vector<std::string> debugger_frames(const std::string& text) {
     std::vector<std::string> frames;
     std::istringstream lines(text);
@@ -78,17 +124,19 @@ std::vector<std::string> debugger_frames(const std::string& text) {
     return frames;
 }
 
-StackReader::StackReader(Loop& loop, std::map<std::string, std::string> environment,
-                         std::function<void(const Stack&)> on_stack)
-    : loop_(loop), environment_(std::move(environment)), on_stack_(std::move(on_stack)) {}
+StackReader::StackReader(Loop& loop, std::map<std::string, std::string> environment)
+    : loop_(loop), environment_(std::move(environment)) {}
 
-void StackReader::read(int rank, pid_t pid, const std::string& stack_file) {
+void StackReader::read(int rank, pid_t pid, const std::string& stack_file, Sources sources,
+                       OnStack then) {
     Task& task = tasks_.emplace_back();
     task.stack.rank = rank;
     task.stack.pid = pid;
     task.file = stack_file;
+    task.sources = sources;
+    task.then = std::move(then);
     task.stopped = process_letter(pid) == 'T';
-    if (!task.stopped && size_of(stack_file) >= 0 && catches(pid, coll::kStackSignal)) {
+    if (!task.stopped && catches(pid, coll::kStackSignal) && holds(pid, stack_file)) {
         return ask_python(task);
     }
     ask_debugger(task);
@@ -114,6 +162,7 @@ void StackReader::look_at_file(Task& task) {
 }
 
 void StackReader::ask_debugger(Task& task) {
+    if (task.sources == Sources::python) return conclude(task, "", {});
     task.text.clear();
     // A debugger would wait for a process that waits for a disk, and would leave it stopped.
     if (process_letter(task.stack.pid) == 'D') return ask_kernel(task);
@@ -177,10 +226,11 @@ void StackReader::ask_kernel(Task& task) {
 
 void StackReader::conclude(Task& task, const char* source, std::vector<std::string> lines) {
     Stack stack = std::move(task.stack);
+    const OnStack then = std::move(task.then);
     stack.source = source;
     stack.lines = std::move(lines);
     tasks_.remove_if([&task](const Task& other) { return &other == &task; });
-    on_stack_(stack);
+    then(stack);
 }
 
 }  // namespace batchai::launcher

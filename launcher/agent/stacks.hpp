@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // StackReader: reads the stack of a process for a report of a hang. It tries three sources in this
-// order. A Python rank writes its own stack if our horovod package has set a signal handler
-// (collectives/comm/progress.hpp). Otherwise gdb reads the stack, if it is installed and may
-// attach. Otherwise /proc shows the place in the kernel.
+// order. A Python process writes its own stack, where our sitecustomize has set a signal handler
+// (collectives/python/startup). Otherwise gdb reads the stack, if it is installed and may attach.
+// Otherwise /proc shows the place in the kernel.
 //
-// No call blocks: the answer comes later, after 13 seconds at most. The process continues as
+// No call blocks: the answer may come later, after 13 seconds at most. The process continues as
 // before; a stopped process stays stopped.
 #pragma once
 
@@ -24,11 +24,17 @@ namespace batchai::launcher {
 
 class StackReader {
   public:
-    // environment: its PATH is searched for gdb.
-    StackReader(Loop& loop, std::map<std::string, std::string> environment,
-                std::function<void(const Stack&)> on_stack);
+    enum class Sources {
+        python,  // which answers within 2 seconds, and costs little
+        all
+    };
+    using OnStack = std::function<void(const Stack&)>;
 
-    void read(int rank, pid_t pid, const std::string& stack_file);
+    // environment: its PATH is searched for gdb.
+    StackReader(Loop& loop, std::map<std::string, std::string> environment);
+
+    // then: also called if no source has it, with no source and no lines.
+    void read(int rank, pid_t pid, const std::string& stack_file, Sources sources, OnStack then);
     // A child of this process that has ended; it may be a debugger.
     void reap(pid_t pid);
 
@@ -36,6 +42,8 @@ class StackReader {
     struct Task {
         Stack stack;
         std::string file;  // the file that a Python rank writes
+        Sources sources = Sources::all;
+        OnStack then;
         std::unique_ptr<Timer> timer;
         std::unique_ptr<Poll> output, error;
         std::string text;
@@ -53,10 +61,14 @@ class StackReader {
 
     Loop& loop_;
     std::map<std::string, std::string> environment_;
-    std::function<void(const Stack&)> on_stack_;
     std::list<Task> tasks_;
 };
 
+// The first process of a rank, its parents first, that writes its stacks to the file; 0: none.
+pid_t python_process(pid_t first, const std::string& stack_file);
+// "train.py:21 in step": the innermost frame of the program's own code, or else of any code; of the
+// frames of python_frames(). Empty: there is no frame.
+std::string python_line(const std::vector<std::string>& frames);
 // The useful lines of faulthandler's text. The thread that got the signal comes first.
 std::vector<std::string> python_frames(const std::string& text);
 // The useful lines of gdb's text: threads and frames.

@@ -264,9 +264,10 @@ struct RankProgress {
 struct RankState {
     int rank = 0;
     std::string text;      // about its process
+    std::string line;      // of Python, where it is in the program's own code; empty: unknown
     bool stopped = false;  // by a signal
     RankProgress progress;
-    BATCHAI_FIELDS(rank, text, stopped, progress);
+    BATCHAI_FIELDS(rank, text, line, stopped, progress);
 };
 struct Inspected {
     std::vector<RankState> ranks;  // the ranks that run

@@ -2,6 +2,7 @@
 #include "launcher/common/processes.hpp"
 
 #include <dirent.h>
+#include <fmt/format.h>
 #include <sys/types.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -103,15 +104,23 @@ bool is_below(pid_t pid, pid_t ancestor) {
     return false;
 }
 
+std::vector<pid_t> children_of(pid_t pid) {
+    std::vector<pid_t> children;
+    std::error_code failure;
+    std::filesystem::directory_iterator thread(fmt::format("/proc/{}/task", pid), failure), end;
+    for (; !failure && thread != end; thread.increment(failure)) {
+        std::ifstream list(thread->path() / "children");
+        for (pid_t child = 0; list >> child;) children.push_back(child);
+    }
+    return children;
+}
+
 pid_t working_process(pid_t pid) {
     while (true) {
-        const std::string directory = "/proc/" + std::to_string(pid);
-        std::string function;
-        std::ifstream(directory + "/wchan") >> function;
-        std::ifstream list(directory + "/task/" + std::to_string(pid) + "/children");
-        pid_t child = 0, another = 0;
-        if (function != "do_wait" || !(list >> child) || list >> another) return pid;
-        pid = child;
+        const auto children = children_of(pid);
+        const bool waits = content_of(fmt::format("/proc/{}/wchan", pid)) == "do_wait";
+        if (!waits || children.size() != 1) return pid;
+        pid = children[0];
     }
 }
 

@@ -51,6 +51,9 @@ std::vector<pid_t> openers_of(const std::vector<OpenSocket>& sockets);
 // Whether `pid` is `ancestor` or one of its descendants.
 bool is_below(pid_t pid, pid_t ancestor);
 
+// The child processes of a process, also of those that its other threads have started.
+std::vector<pid_t> children_of(pid_t pid);
+
 // The process that does the work of a program. If a process only waits for a single child, as
 // shells do, it is that child, and so on.
 pid_t working_process(pid_t pid);

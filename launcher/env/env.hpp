@@ -109,11 +109,10 @@ void add_slurm(Environment& environment, const Place& place);
 // variable too: with auto, it uses an installed Horovod instead of itself
 // (collectives/python/horovod/__init__.py).
 inline constexpr const char* kHorovod = "BATCHAI_HOROVOD";
-// The value of --compat. The directory of that name in "compat", beside python_directory, is put on
-// PYTHONPATH.
+// The value of --compat, which our sitecustomize reads (collectives/python/startup).
 inline constexpr const char* kCompat = "BATCHAI_COMPAT";
-// batchai's own libraries. python_directory is put on PYTHONPATH, unless kHorovod is system.
-// library is the collectives'. Each may be empty.
+// batchai's own libraries. python_directory is put on PYTHONPATH, unless kHorovod is system, and
+// "startup" beside it in any case. library is the collectives'. Each may be empty.
 void add_batchai(Environment& environment, const Place& place, const std::string& python_directory,
                  const std::string& library);
 

@@ -156,14 +156,13 @@ void add_batchai(Environment& environment, const Place& place, const std::string
     if (!python_directory.empty()) {
         std::string path = value_of(environment, "PYTHONPATH");
         if (horovod != "system") put_first(path, python_directory);
-        if (const std::string compat = value_of(environment, kCompat); !compat.empty()) {
-            const auto beside = std::filesystem::path(python_directory).parent_path() / "compat";
-            put_first(path, (beside / compat).string());
-        }
-        if (!path.empty()) environment["PYTHONPATH"] = path;
+        put_first(path,
+                  (std::filesystem::path(python_directory).parent_path() / "startup").string());
+        environment["PYTHONPATH"] = path;
     }
     if (!library.empty()) environment.emplace("BATCHAI_COLLECTIVES_LIBRARY", library);
-    environment.emplace("PYTHONUNBUFFERED", "1");  // lines appear as soon as they are printed
+    environment.emplace("PYTHONUNBUFFERED", "1");    // lines appear as soon as they are printed
+    environment.emplace("PYTHONFAULTHANDLER", "1");  // a crash shows its line
     environment["BATCHAI_NODE_NAME"] = place.node_name;
 }
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <compare>
 #include <limits>
+#include <map>
 #include <set>
 #include <tuple>
 
@@ -16,6 +17,7 @@ using Stage = RankProgress::Stage;
 
 constexpr std::size_t kMostStacks = 4;   // of awaited ranks
 constexpr std::size_t kMostRanges = 16;  // "0-2", "5"
+constexpr std::size_t kMostLines = 16;   // of Python
 
 // How far a rank has come. The smaller one of two is behind.
 struct Position {
@@ -166,6 +168,20 @@ std::string summary(const std::vector<RankState>& states, const std::vector<int>
                        waiting.size() == 1 ? "waits" : "wait", name_ranks(awaited, map));
 }
 
+// The ranks at each line of Python, the fewest first: a rank that misses a call is alone.
+std::vector<std::pair<std::string, std::vector<int>>> lines_of(
+    const std::vector<RankState>& states) {
+    std::map<std::string, std::vector<int>> by_line;
+    for (const RankState& state : states) {
+        if (!state.line.empty()) by_line[state.line].push_back(state.rank);
+    }
+    std::vector<std::pair<std::string, std::vector<int>>> lines(by_line.begin(), by_line.end());
+    std::stable_sort(lines.begin(), lines.end(), [](const auto& left, const auto& right) {
+        return left.second.size() < right.second.size();
+    });
+    return lines;
+}
+
 }  // namespace
 
 std::string name_ranks(const std::vector<int>& ranks, const RankMap& map) {
@@ -201,11 +217,24 @@ HangReport hang_report(std::vector<RankState> states, const RankMap& map) {
     const bool used = std::any_of(states.begin(), states.end(), [](const RankState& state) {
         return state.progress.stage != Stage::none;
     });
-    if (!used) return report;
-    report.lines.push_back(summary(states, report.awaited, map));
-    for (const Group& group : groups_of(states)) {
-        report.lines.push_back(
-            fmt::format("  {}: {}", name_ranks(group.ranks, map), describe(group, map)));
+    if (used) {
+        report.lines.push_back(summary(states, report.awaited, map));
+        for (const Group& group : groups_of(states)) {
+            report.lines.push_back(
+                fmt::format("  {}: {}", name_ranks(group.ranks, map), describe(group, map)));
+        }
+    }
+    auto lines = lines_of(states);
+    if (!used && !lines.empty()) report.interesting.clear();
+    if (!lines.empty()) report.lines.emplace_back(used ? "  lines of Python:" : "lines of Python:");
+    for (std::size_t i = 0; i < lines.size(); ++i) {
+        if (i == kMostLines) {
+            report.lines.push_back(fmt::format("  and {} more lines", lines.size() - i));
+            break;
+        }
+        const auto& [line, ranks] = lines[i];
+        report.lines.push_back(fmt::format("  {}: {}", name_ranks(ranks, map), line));
+        if (!used && i < kMostStacks) report.interesting.push_back(ranks[0]);
     }
     return report;
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The hang report. From the agents' observations of each rank (RankState) it finds which ranks wait
-// for which, and whose stacks to read. Pure. It covers programs that use the collective library.
-// For other programs it has only the state of their processes.
+// for which, and whose stacks to read. Pure. Of programs that do not use the collective library, it
+// knows where their Python is.
 //
 // All ranks of a job run the same sequence of numbered operations. A rank that waits does so for
 // ranks that are at an earlier operation and do not wait themselves.
@@ -17,9 +17,10 @@
 namespace batchai::launcher {
 
 struct HangReport {
-    std::vector<std::string> lines;  // the first is a summary; none: no rank uses the library
+    std::vector<std::string> lines;  // none: no rank uses the library or answers as Python
     std::vector<int> awaited;        // the ranks for which others wait; none: unknown
-    std::vector<int> interesting;    // whose stacks to read: some awaited ranks, one other
+    std::vector<int> interesting;    // whose stacks to read: some awaited ranks, one other; or
+                                     // one rank of each line, where no rank uses the library
 };
 
 // states: of all running ranks, in any order.

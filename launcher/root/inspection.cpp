@@ -43,9 +43,17 @@ void Inspection::stop() {
     fences_.stop();
 }
 
+void Inspection::ask() {
+    if (!running_) say("no report: the ranks have not started, or the job ends");
+    ask([] { say("end of the report"); });
+}
+
 void Inspection::ask(const std::string& why, std::function<void()> then) {
     if (under_way_) {
-        if (then) under_way_->then = std::move(then);
+        under_way_->then = [first = std::move(under_way_->then), second = std::move(then)] {
+            if (first) first();
+            if (second) second();
+        };
         return;
     }
     if (!running_) {

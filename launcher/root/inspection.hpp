@@ -30,9 +30,12 @@ class Inspection {
     // The job ends: only fences that wait are still reported.
     void job_ends();
     void stop();
+    // Asks all ranks, for the user. The report ends with a line of its own, for which `batchai job
+    // stacks` waits.
+    void ask();
     // Asks all ranks. then: called when the inspection is complete, or at once if the job does not
     // run, but not after job_ends().
-    void ask(std::function<void()> then = {}) { ask({}, std::move(then)); }
+    void ask(std::function<void()> then) { ask({}, std::move(then)); }
     // False: it is another kind of message.
     bool on_message(int node, Kind kind, Reader& reader);
 

@@ -132,6 +132,31 @@ is_numbered_in_state() { [ "$(batchai job show -n "$1" --query executionState)" 
     grep -qF "$line" "$(stdouterr)/execution-n2.log"
 }
 
+@test "job stacks prints at which line of Python each rank of a running job is, and the job goes on" {
+    cat >late.py <<SCRIPT
+import os, time
+rank = os.environ["PMIX_RANK"]
+open("$work/runs." + rank, "w").close()
+while not os.path.exists("$work/go"): time.sleep(0.1)
+SCRIPT
+    write_shards late.json "exec /usr/bin/python3 $work/late.py"
+    batchai job create "${scope[@]}" -n late -f late.json --storage-account-name a
+    eventually test -e runs.0 -a -e runs.1
+    run -0 batchai job stacks "${scope[@]}" -n late
+    [[ $output == "batchai-launch: lines of Python:"$'\n'"  ranks 0-1: late.py:4 in <module>"$'\n'* ]]
+    [[ $output == *"rank 0 on n1, process "*", stack (Python):"*'late.py", line 4 in <module>' ]]
+    touch go
+    run -0 batchai job wait "${scope[@]}" -n late
+    run -1 batchai job stacks "${scope[@]}" -n late
+    [[ $output == "batchai: job late: is succeeded: only a running job has stacks" ]]
+    sed -i 's/<AZURE_BATCHAI_STORAGE_ACCOUNT>/a/' late.json
+    submit_alice -N 2 -o out --batchai-job=late.json --wrap 'sleep 1000'
+    eventually is_numbered_in_state "$job" running
+    run -2 batchai job stacks -n "$job"
+    [[ $output == "batchai: job late: was not submitted by batchai job create, or "* ]]
+    scancel "$job"
+}
+
 @test "a terminated job is failed, without an exit code, by the user" {
     start long 2 'sleep 60'
     eventually is_in_state long running

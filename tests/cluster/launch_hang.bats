@@ -64,6 +64,41 @@ ask() { kill -QUIT "$(pgrep -fx 'batchai-launch -n 4 .*')"; }
     [ "$(grep -c 'ranks 0-1, 3 wait for rank 2' "$out")" = 1 ]
 }
 
+@test "ranks of Python that never use the collectives are grouped by their lines, below a shell and in a call of C" {
+    cat >"$MINISLURM_DIR/plain.py" <<'SCRIPT'
+import os, sys, time, zlib
+
+def wait():
+    while not os.path.exists(sys.argv[1]):
+        time.sleep(0.1)
+
+if os.environ["PMIX_RANK"] == "3":
+    while not os.path.exists(sys.argv[1]): zlib.crc32(bytes(1 << 26))
+wait()
+print("went on")
+SCRIPT
+    hanging sh -c "$(printf '/usr/bin/python3 %q %q; exit $?' "$MINISLURM_DIR/plain.py" "$go")"
+    eventually eval '[ "$(pgrep -fc "^/usr/bin/python3 .*/plain.py")" = 4 ]'
+    until grep -q '^  ranks 0-2: plain.py:5 in wait$' "$out"; do ask && sleep 1; done # while Python starts, ranks are elsewhere
+    says '^batchai-launch: lines of Python:$'
+    says '^  rank 3 \(n2\): plain.py:8 in <module>$'
+    says '^batchai-launch: rank 3 on n2, process [0-9]+, stack \(Python\):$'
+    goes_on
+}
+
+@test "a Python program's own sitecustomize runs, and its path has no folder of ours before its own" {
+    mkdir "$BATS_TEST_TMPDIR/own"
+    echo 'print("mine")' >"$BATS_TEST_TMPDIR/own/sitecustomize.py"
+    for python in /usr/bin/python3 python2.7; do
+        "$python" -c '' || continue # pyenv has stand-ins for what is not there
+        run -0 env PYTHONPATH="$BATS_TEST_TMPDIR/own" batchai-launch --local 1 -n 1 "$python" -c 'import sys, sitecustomize
+print(sitecustomize.__file__); print([folder for folder in sys.path if folder.endswith("startup")])'
+        [[ $output == *mine*"/own/sitecustomize.py"*"[]"* ]]
+        run -0 batchai-launch --local 1 -n 1 "$python" -c 'print("none of its own")'
+        [[ $output == *"none of its own" && $output != *rror* ]]
+    done
+}
+
 @test "a rank of a C program that is stopped is named, and stays stopped" {
     hanging "$check" stuck 1 "$go"
     says 'rank 1 waits for a file'

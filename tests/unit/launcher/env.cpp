@@ -356,23 +356,17 @@ BOOST_AUTO_TEST_CASE(the_users_own_values_win_where_they_are_a_matter_of_taste) 
     env::add_torch(environment, place());
     env::add_batchai(environment, place(), "/ours", "/lib/ours.so");
     BOOST_TEST(environment.at("OMP_NUM_THREADS") == "1");
-    BOOST_TEST(environment.at("PYTHONPATH") == "/ours:/mine");
+    BOOST_TEST(environment.at("PYTHONPATH") == "/startup:/ours:/mine");
     BOOST_TEST(environment.at("BATCHAI_COLLECTIVES_LIBRARY") == "/lib/ours.so");
 }
 
 BOOST_AUTO_TEST_CASE(our_horovod_is_not_put_before_the_systems_on_request) {
     env::Environment environment{{"PYTHONPATH", "/mine"}, {env::kHorovod, "system"}};
-    env::add_batchai(environment, place(), "/ours", "/lib/ours.so");
-    BOOST_TEST(environment.at("PYTHONPATH") == "/mine");
+    env::add_batchai(environment, place(), "/lib/ours", "/lib/ours.so");
+    BOOST_TEST(environment.at("PYTHONPATH") == "/lib/startup:/mine");
     env::Environment plain;
     env::add_batchai(plain, place(), "/ours", "/lib/ours.so");
     BOOST_TEST(plain.at(env::kHorovod) == "auto");
-}
-
-BOOST_AUTO_TEST_CASE(the_compat_package_comes_first_on_the_python_path) {
-    env::Environment environment{{"PYTHONPATH", "/mine"}, {env::kCompat, "tf1"}};
-    env::add_batchai(environment, place(), "/lib/batchai/python", "");
-    BOOST_TEST(environment.at("PYTHONPATH") == "/lib/batchai/compat/tf1:/lib/batchai/python:/mine");
 }
 
 BOOST_AUTO_TEST_CASE(options_of_the_users_own_steps_do_not_reach_our_srun) {

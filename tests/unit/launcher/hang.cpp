@@ -138,6 +138,31 @@ BOOST_AUTO_TEST_CASE(stacks_are_asked_for_only_some_of_many_awaited_ranks) {
     expect_ranks(report.interesting, {1, 2, 3, 4, 0});
 }
 
+BOOST_AUTO_TEST_CASE(ranks_without_the_library_are_grouped_by_their_line_of_python) {
+    std::vector<RankState> states;
+    for (int rank = 0; rank < 6; ++rank) {
+        states.push_back(at(rank, Stage::none));
+        states.back().line = rank == 4 ? "train.py:17 in main" : "train.py:21 in main";
+    }
+    states[5].line.clear();  // not a Python
+    const auto report = hang_report(states, kMap);
+    expect(report, {"lines of Python:", "  rank 4 (n2): train.py:17 in main",
+                    "  ranks 0-3: train.py:21 in main"});
+    expect_ranks(report.interesting, {4, 0});
+}
+
+BOOST_AUTO_TEST_CASE(the_line_of_python_is_the_innermost_of_the_programs_own) {
+    const std::string torch =
+        "  File \"/env/lib/python3.11/site-packages/torch/d.py\", line 9 in f";
+    const std::string own = "  File \"/home/alice/train.py\", line 21 in <module>";
+    const std::string thread = "Current thread 0x2 (most recent call first):";
+    BOOST_TEST(python_line({thread, torch, own}) == "train.py:21 in <module>");
+    BOOST_TEST(python_line({thread, torch, "Thread 0x1 (most recent call first):", own}) ==
+               "d.py:9 in f");
+    BOOST_TEST(python_line({thread}) == "");
+    BOOST_TEST(python_line({}) == "");
+}
+
 BOOST_AUTO_TEST_CASE(the_python_thread_that_was_asked_comes_first) {
     const auto frames = python_frames(
         "Thread 0x1 (most recent call first):\n  File \"b.py\", line 2 in poll\n\n"

@@ -11,7 +11,7 @@ import struct
 import sys
 
 from horovod.common import process_sets as sets
-from horovod.common import stacks, variables
+from horovod.common import variables
 from horovod.common.exceptions import HorovodInternalError
 from horovod.common.library import Communicator
 from horovod.common.process_sets import (ProcessSet, add_process_set, global_process_set,
@@ -47,7 +47,6 @@ def init(comm=None, process_sets=None):
         _register(wanted)
         return
     queue_options()  # raises its errors before other ranks wait for this one
-    stacks.register()
     variables.apply(int(os.environ.get("PMIX_RANK", "0")))
     job = _own_part(Communicator(), comm)
     _compare_nodes(job)

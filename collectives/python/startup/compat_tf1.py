@@ -1,15 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """TensorFlow 1's and Keras 2's names on today's TensorFlow, for ``batchai-launch --compat tf1``.
 
-The launcher puts this folder on PYTHONPATH. ``import tensorflow`` gives TensorFlow 2 with tf.compat.v1's names
+sitecustomize.py imports it. ``import tensorflow`` gives TensorFlow 2 with tf.compat.v1's names
 beside its own and without eager execution; ``keras`` and ``tensorflow.keras`` are tf_keras. A name that
-neither has raises an error that says so. TensorFlow 1 stays as it is. A sitecustomize of the job's own is run too.
+neither has raises an error that says so. TensorFlow 1 stays as it is.
 """
 import functools
 import importlib
 import importlib.abc
 import importlib.machinery
-import importlib.util
 import os
 import sys
 import types
@@ -162,15 +161,5 @@ class _Finder(importlib.abc.MetaPathFinder):
         return None
 
 
-def _run_next():
-    """The sitecustomize that this one hides."""
-    here = os.path.dirname(os.path.abspath(__file__))
-    path = [folder for folder in sys.path if os.path.abspath(folder or ".") != here]
-    spec = importlib.machinery.PathFinder.find_spec("sitecustomize", path)
-    if spec is not None:
-        spec.loader.exec_module(importlib.util.module_from_spec(spec))
-
-
 os.environ["TF_USE_LEGACY_KERAS"] = "1"
 sys.meta_path.insert(0, _Finder())
-_run_next()
