@@ -50,6 +50,7 @@ plugin=(
 test=(
     libboost-test-dev
     mpich libmpich-dev # programs of another MPI; mpicc and mpirun stay Open MPI's
+    gfortran # a program that traps floating-point errors
     libgloo-dev # benchmarks compare the collectives with it, both MPIs and PyTorch
     gdb # stacks of ranks that hang
     python3-pip # fetches newer libraries for tests/peers/environments.sh

@@ -126,16 +126,6 @@ Topology load_topology(bool with_devices) {
     return owned;
 }
 
-std::string as_xml(const Topology& topology) {
-    char* xml = nullptr;
-    int size = 0;
-    if (!topology || hwloc_topology_export_xmlbuffer(topology.get(), &xml, &size, 0) != 0)
-        return {};
-    std::string text(xml);
-    hwloc_free_xmlbuffer(topology.get(), xml);
-    return text;
-}
-
 std::vector<Core> allowed_cores(const Topology& topology) {
     std::vector<Core> cores;
     if (!topology) return cores;

@@ -24,8 +24,6 @@ struct DestroyTopology {
 };
 using Topology = std::unique_ptr<hwloc_topology, DestroyTopology>;
 Topology load_topology(bool with_devices);
-// The topology in hwloc's XML format; empty if there is none.
-std::string as_xml(const Topology&);
 
 // The cores that have a CPU this process may run on, in topology order.
 std::vector<Core> allowed_cores(const Topology&);

@@ -252,7 +252,6 @@ pmix::JobInfo NodeJob::pmix_info() const {
                        launch_.directory,
                        fmt::format("{}", fmt::join(launch_.programs.front().argv, " ")),
                        {},
-                       as_xml(topology_),
                        tells_oversubscribed()};
     for (const std::vector<int>& cpus : cpus_) info.cpusets.push_back(sys::number_list(cpus));
     return info;

@@ -163,6 +163,9 @@ sys::Result<std::unique_ptr<Server>> Server::start(const ServerOptions& options,
     list.add_rank(PMIX_SERVER_RANK, options.index);
     pmix_topology_t topology{const_cast<char*>("hwloc"), options.topology};
     if (options.topology != nullptr) list.add_reference(PMIX_TOPOLOGY2, &topology);
+    // As shared memory, so that ranks need neither look themselves nor read XML. libxml2 divides by
+    // zero, which kills a rank that traps floating-point errors.
+    list.add(PMIX_SERVER_SHARE_TOPOLOGY, true);
     InfoArray info = list.array();
     pmix_status_t status = PMIx_server_init(upcalls(), info.data(), info.size());
     if (status != PMIX_SUCCESS) return pmix_error("starting the PMIx server", status);
@@ -206,7 +209,6 @@ sys::Result<void> Server::register_job(const JobInfo& job) {
     list.add(PMIX_REINCARNATION, std::uint32_t{0});
     // Open MPI 5 only checks that the key exists.
     if (job.oversubscribed) list.add(PMIX_NODE_OVERSUBSCRIBED, true);
-    if (!job.topology.empty()) list.add(PMIX_HWLOC_XML_V2, job.topology);
     for (int node = 0; node < static_cast<int>(map.nodes.size()); ++node) {
         for (const int rank : map.ranks_on(node)) add_rank(list, job, node, rank, session);
     }

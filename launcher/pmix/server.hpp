@@ -45,9 +45,7 @@ struct JobInfo {
     std::string directory;             // the ranks' working directory
     std::string command;               // informational
     std::vector<std::string> cpusets;  // of the local ranks, as "0-3"; empty: not bound
-    std::string
-        topology;  // of this node as hwloc's XML, so that ranks need not look; empty: they do
-    bool oversubscribed = false;  // the node has more ranks than cores
+    bool oversubscribed = false;       // the node has more ranks than cores
 };
 
 class Server {

@@ -48,6 +48,10 @@ launch() { salloc --quiet -N2 batchai-launch -n 4 -- "$check" "$@"; }
     all_are_fine 4 launch query
 }
 
+@test "ranks need not detect the node's topology themselves" {
+    all_are_fine 4 launch topology
+}
+
 @test "a rank may have another one signalled" {
     run -138 launch signal 3 10
     [[ $output = *"batchai-launch: rank 3 on n2 was killed by signal 10 (SIGUSR1)"* ]]

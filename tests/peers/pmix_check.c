@@ -10,6 +10,7 @@
 // pmix_check event                the last rank sends an event to all, and another to rank 0 alone
 // pmix_check log RANK             RANK logs a line to each of standard output and error
 // pmix_check query                ask for what is not a key
+// pmix_check topology             find the node's topology in shared memory
 // pmix_check signal RANK NUMBER   rank 0 has RANK signalled
 // pmix_check fences COUNT BYTES   COUNT fences; every rank gives BYTES bytes to each
 // pmix_check absent RANK CODE     RANK exits before a fence; the others print the fence's status
@@ -253,6 +254,15 @@ static void query(void) {
     if (PMIx_Query_info(&ask, 1, &info, &ninfo) == PMIX_SUCCESS) exit(6);
 }
 
+static void topology(void) {
+    pmix_proc_t job;
+    pmix_value_t* file = NULL;
+    PMIX_LOAD_PROCID(&job, me.nspace, PMIX_RANK_WILDCARD);
+    expect(PMIx_Get(&job, PMIX_HWLOC_SHMEM_FILE, NULL, 0, &file), "topology");
+    if (access(file->data.string, R_OK) != 0) exit(4);
+    PMIX_VALUE_RELEASE(file);
+}
+
 static void have_signalled(uint32_t rank, int number) {
     pmix_info_t info;
     pmix_proc_t target;
@@ -385,6 +395,8 @@ static void run(int argc, char** argv) {
         if (me.rank == (uint32_t)atoi(argv[2])) write_log();
     } else if (strcmp(argv[1], "query") == 0) {
         query();
+    } else if (strcmp(argv[1], "topology") == 0) {
+        topology();
     } else if (strcmp(argv[1], "signal") == 0) {
         have_signalled((uint32_t)atoi(argv[2]), atoi(argv[3]));
     } else if (strcmp(argv[1], "absent") == 0) {

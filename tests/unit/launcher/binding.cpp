@@ -69,9 +69,4 @@ BOOST_AUTO_TEST_CASE(this_process_may_run_on_some_core) {
     BOOST_TEST(!allowed_cores(load_topology(true)).empty());
 }
 
-BOOST_AUTO_TEST_CASE(the_topology_has_an_xml_form) {
-    BOOST_TEST(as_xml(load_topology(false)).find("<topology") != std::string::npos);
-    BOOST_TEST(as_xml({}).empty());
-}
-
 BOOST_AUTO_TEST_SUITE_END()
