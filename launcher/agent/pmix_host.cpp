@@ -174,16 +174,15 @@ void PmixHost::aborted(int rank, int code, std::string message) {
     end.code = code;
     end.time = sys::wall_clock();
     if (message != "N/A") end.message = std::move(message);  // Open MPI's "no message"
+    explain(end);
     node_.root.send(end);
 }
 
-void PmixHost::spawn_refused(int rank) {
-    node_.events.fail(
-        AgentError{fmt::format("batchai-launch: rank {} on {} asked for new processes "
-                               "(MPI_Comm_spawn), which batchai-launch does not start. Start all "
-                               "ranks at once, with -n",
-                               rank, node_.bootstrap.name),
-                   kOwnFailure, false});
+void PmixHost::explain(RankEnd& end) const {
+    if (!refused_.contains(end.rank)) return;
+    end.library_errors.emplace_back(
+        "the rank has asked for new processes (MPI_Comm_spawn), which batchai-launch does not "
+        "start. Start all ranks at once, with -n");
 }
 
 void PmixHost::connected(int rank) {
@@ -252,6 +251,7 @@ void PmixHost::judge(RankEnd end) {
         // It can no longer leave PMIx.
         if (*reached == RankEnd::Pmix::joined) set_state(end.rank, RankEnd::Pmix::never_joined);
     }
+    explain(end);
     node_.events.rank_judged(std::move(end));
 }
 

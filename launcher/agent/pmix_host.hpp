@@ -82,7 +82,7 @@ class PmixHost final : private pmix::Host,
     void unpublish(std::uint32_t owner, std::vector<std::string> keys,
                    pmix::OpAnswer answer) override;
     void aborted(int rank, int code, std::string message) override;
-    void spawn_refused(int rank) override;
+    void spawn_refused(int rank) override { refused_.insert(rank); }
     void connected(int rank) override;
     void joined(int rank) override { set_state(rank, RankEnd::Pmix::joined); }
     void finalized(int rank) override { set_state(rank, RankEnd::Pmix::left); }
@@ -107,6 +107,8 @@ class PmixHost final : private pmix::Host,
     void fail_modex_of(int rank);
     void set_state(int rank, RankEnd::Pmix state);
     void refuse_second_process(int rank);
+    // Adds what the rank has asked for in vain.
+    void explain(RankEnd& end) const;
 
     Loop& loop_;
     Node node_;
@@ -121,6 +123,7 @@ class PmixHost final : private pmix::Host,
     pmix::Groups groups_;
     std::map<int, RankEnd::Pmix> states_;
     std::set<int> clients_;  // ranks that the library has known as clients
+    std::set<int> refused_;  // ranks that have asked for new processes
 
     std::uint64_t next_id_ = 0;
     std::map<FenceId, pmix::WhenJoined> fences_;

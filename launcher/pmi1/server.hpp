@@ -28,7 +28,7 @@ class Host {
     virtual void finalized(int rank) = 0;          // finalize
     virtual void barrier(Fence contribution) = 0;  // this node's
     virtual void aborted(int rank, int code, std::string message) = 0;
-    // The rank has asked for new processes, which batchai-launch does not support.
+    // The rank has asked for new processes, which batchai-launch does not start, and got an error.
     virtual void spawn_refused(int rank) = 0;
 
   protected:

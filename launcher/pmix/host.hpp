@@ -55,7 +55,7 @@ class Host {
     virtual void lookup(std::vector<std::string> keys, bool wait, LookupAnswer answer) = 0;
     virtual void unpublish(std::uint32_t owner, std::vector<std::string> keys, OpAnswer answer) = 0;
     virtual void aborted(int rank, int code, std::string message) = 0;
-    // The rank has asked for new processes, which batchai-launch does not support.
+    // The rank has asked for new processes, which batchai-launch does not start, and got an error.
     virtual void spawn_refused(int rank) = 0;
     virtual void connected(int rank) = 0;
     virtual void finalized(int rank) = 0;

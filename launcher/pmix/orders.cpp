@@ -46,8 +46,8 @@ pmix_status_t on_abort(const pmix_proc_t* proc, void*, int status, const char me
     return PMIX_SUCCESS;
 }
 
-// PMIx_Spawn and MPI_Comm_spawn. Returning an error alone is not enough: of the ranks that call it,
-// only one arrives here, and the others would wait for it in their MPI library.
+// PMIx_Spawn and MPI_Comm_spawn. A program that expects the error can go on. Of several ranks that
+// call MPI_Comm_spawn together, one arrives here. Open MPI does not tell the others of an error.
 pmix_status_t on_spawn(const pmix_proc_t* proc, const pmix_info_t[], size_t, const pmix_app_t[],
                        size_t, pmix_spawn_cbfunc_t, void*) {
     hand_over([rank = static_cast<int>(proc->rank)](Host& host) { host.spawn_refused(rank); });
