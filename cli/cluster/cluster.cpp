@@ -2,7 +2,6 @@
 //
 // cluster show, list, resize, auto-scale, delete, node, file. A cluster is a name for a partition;
 // no machine is made.
-#include <algorithm>
 #include <memory>
 
 #include "cli/cluster/cluster_document.hpp"
@@ -10,6 +9,7 @@
 #include "cli/job/job_end.hpp"
 #include "cli/job/job_input.hpp"
 #include "cli/job/parameter_file.hpp"
+#include "cli/job/records.hpp"
 #include "cli/node/nodes.hpp"
 #include "cli/output/result_table.hpp"
 #include "cli/storage/share_files.hpp"
@@ -55,33 +55,20 @@ sys::Result<Resource> find(Store& store, const ClusterArgs& args) {
     return sys::Error{"cluster " + args.name + ": not found: see 'batchai cluster list'"};
 }
 
-int show(const Session& session, const ClusterArgs& args) {
-    auto store = open_store();
-    if (!store) return fail(kEnvironment, store.error());
-    const auto resource = find(*store, args);
+int show(const Session& session, Store& store, const ClusterArgs& args) {
+    const auto resource = find(store, args);
     if (!resource) return fail(kBadInput, resource.error());
-    return print_cluster(session, *store, *resource);
+    return print_cluster(session, store, *resource);
 }
 
-int list(const Session& session, const ClusterArgs& args) {
-    auto store = open_store();
-    if (!store) return fail(kEnvironment, store.error());
-    const auto all = store->history.list(Resource::Kind::cluster, args.scope.resource_group,
-                                         args.scope.workspace);
-    if (!all) return fail(kFailed, all.error());
-    json documents = json::array();
-    std::vector<Resource> resources = *all;
+int list(const Session& session, Store& store, const ClusterArgs& args) {
+    std::vector<Resource> of_site;
     if (const auto policy = load_site_policy())
         for (const auto& [name, site] : policy->clusters)
-            if (std::none_of(all->begin(), all->end(),
-                             [&n = name](const Resource& r) { return r.name == n; }))
-                resources.push_back(site_resource(args.scope, name, site));
-    for (const auto& resource : resources) {
-        const auto document = cluster_document(*store, resource);
-        if (!document) return fail(kEnvironment, document.error());
-        documents.push_back(*document);
-    }
-    return session.print(documents, cluster_table);
+            of_site.push_back(site_resource(args.scope, name, site));
+    return list_resources(
+        session, store, args.scope, Resource::Kind::cluster, of_site,
+        [&store](const Resource& r) { return cluster_document(store, r); }, cluster_table);
 }
 
 // One line about what Slurm does with idle nodes.
@@ -97,10 +84,8 @@ std::string power_saving() {
 
 // Changes only the numbers of the record. The site's Slurm decides which nodes are up (power
 // saving).
-int scale(const Session& session, const ClusterArgs& args) {
-    auto store = open_store();
-    if (!store) return fail(kEnvironment, store.error());
-    auto resource = find(*store, args);
+int scale(const Session& session, Store& store, const ClusterArgs& args) {
+    auto resource = find(store, args);
     if (!resource) return fail(kBadInput, resource.error());
     const auto partition = slurm::find_partition(resource->document.value("partition", ""));
     if (!partition) return fail(kEnvironment, partition.error());
@@ -111,17 +96,15 @@ int scale(const Session& session, const ClusterArgs& args) {
         resource->document["target"] = *args.size.target;
         resource->document.erase("autoScale");
     }
-    if (auto done = store->history.put(*resource); !done) return fail(kFailed, done.error());
+    if (auto done = store.history.put(*resource); !done) return fail(kFailed, done.error());
     note("cluster " + args.name + ": partition " + partition->name +
          ": the numbers are remembered; " + power_saving());
-    return print_cluster(session, *store, *resource);
+    return print_cluster(session, store, *resource);
 }
 
 // Output of the cluster's setup task, from its time in Azure: batchai runs no setup task.
-int list_files(const Session& session, const ClusterArgs& args) {
-    auto store = open_store();
-    if (!store) return fail(kEnvironment, store.error());
-    const auto resource = find(*store, args);
+int list_files(const Session& session, Store& store, const ClusterArgs& args) {
+    const auto resource = find(store, args);
     if (!resource) return fail(kBadInput, resource.error());
     const auto policy = load_site_policy();
     if (!policy) return fail(kEnvironment, policy.error());
@@ -162,22 +145,20 @@ sys::Result<NodeSet> nodes_of(const ClusterArgs& args) {
 }
 
 // Ends the cluster's jobs, whose nodes the service took away. Their records stay.
-int remove(const Session&, const ClusterArgs& args) {
-    auto store = open_store();
-    if (!store) return fail(kEnvironment, store.error());
-    const auto found = store->history.find(Resource::Kind::cluster, args.scope.resource_group,
-                                           args.scope.workspace, args.name);
+int remove(const Session&, Store& store, const ClusterArgs& args) {
+    const auto found = store.history.find(Resource::Kind::cluster, args.scope.resource_group,
+                                          args.scope.workspace, args.name);
     if (!found) return fail(kFailed, found.error());
     if (!*found)
         return fail(kBadInput, "cluster " + args.name + ": not found: see 'batchai cluster list'");
-    auto jobs = find_jobs(*store, {});
+    auto jobs = find_jobs(store, {});
     if (!jobs) return fail(kFailed, jobs.error());
     const job::ClusterName name{args.scope.resource_group, args.scope.workspace, args.name};
     std::erase_if(*jobs, [&](const JobRow& row) { return job::cluster_of(row.identity) != name; });
-    const int code = end_jobs(*store, *jobs, Reach::whole_arrays, Ending::terminate, args.end,
+    const int code = end_jobs(store, *jobs, Reach::whole_arrays, Ending::terminate, args.end,
                               "Delete the record of cluster " + args.name + "?");
     if (code != kOk) return code;
-    const auto removed = store->history.remove(**found);
+    const auto removed = store.history.remove(**found);
     return removed ? kOk : fail(kFailed, removed.error());
 }
 
@@ -186,13 +167,13 @@ void add_name(CLI::App& verb, ClusterArgs& args, const char* names) {
     add_workspace_options(verb, args.scope);
 }
 
-using ClusterAction = int (*)(const Session&, const ClusterArgs&);
+using ClusterAction = int (*)(const Session&, Store&, const ClusterArgs&);
 
 std::shared_ptr<ClusterArgs> add_cluster_verb(CLI::App& verb, Session& session,
                                               ClusterAction action, const char* names) {
     const auto args = std::make_shared<ClusterArgs>();
     add_name(verb, *args, names);
-    set_action(verb, session, args, action);
+    set_store_action(verb, session, args, action);
     return args;
 }
 
@@ -209,7 +190,7 @@ void add_clusters(CLI::App& parent, Session& session) {
     const auto all = std::make_shared<ClusterArgs>();
     all->scope = {"", "", ""};
     add_workspace_options(*verb, all->scope);
-    set_action(*verb, session, all, list);
+    set_store_action(*verb, session, all, list);
 
     verb = add_verb(parent, session, "resize", "remember another number of nodes",
                     "batchai cluster resize -n nc6cluster --target 0");

@@ -4,6 +4,7 @@
 // machine is made.
 #include <fmt/format.h>
 
+#include <map>
 #include <memory>
 
 #include "cli/command_options.hpp"
@@ -125,12 +126,10 @@ sys::Result<std::optional<Resource>> find(Store& store, const ServerArgs& args) 
                               args.scope.workspace, args.name);
 }
 
-int create(const Session& session, const ServerArgs& given) {
+int create(const Session& session, Store& store, const ServerArgs& given) {
     ServerArgs args = given;
     if (!fill_in(args)) return kBadInput;
-    auto store = open_store();
-    if (!store) return fail(kEnvironment, store.error());
-    const auto known = find(*store, args);
+    const auto known = find(store, args);
     if (!known) return fail(kFailed, known.error());
     if (*known && !args.replace)
         return fail(kFailed,
@@ -138,7 +137,7 @@ int create(const Session& session, const ServerArgs& given) {
                                 "{}: delete it first, or give --replace",
                                 args.name, args.scope.workspace, args.scope.resource_group));
     return with_policy_share(policy_name(args.name), [&](const job::VolumePolicy& server) -> int {
-        if (auto done = remember_workspace(store->history, args.scope); !done)
+        if (auto done = remember_workspace(store.history, args.scope); !done)
             return fail(kFailed, done.error());
         const Resource resource{Resource::Kind::file_server,
                                 args.scope.resource_group,
@@ -151,15 +150,13 @@ int create(const Session& session, const ServerArgs& given) {
                                  {"sku", or_null(args.sku)},
                                  {"userName", or_null(args.user_name)},
                                  {"vmSize", or_null(args.vm_size)}}};
-        if (auto done = store->history.put(resource); !done) return fail(kFailed, done.error());
+        if (auto done = store.history.put(resource); !done) return fail(kFailed, done.error());
         return session.print(document_of(resource, server), server_table);
     });
 }
 
-int show(const Session& session, const ServerArgs& args) {
-    auto store = open_store();
-    if (!store) return fail(kEnvironment, store.error());
-    const auto found = find(*store, args);
+int show(const Session& session, Store& store, const ServerArgs& args) {
+    const auto found = find(store, args);
     if (!found) return fail(kFailed, found.error());
     const Resource unnamed{Resource::Kind::file_server, args.scope.resource_group,
                            args.scope.workspace, args.name, json::object()};
@@ -169,51 +166,43 @@ int show(const Session& session, const ServerArgs& args) {
 }
 
 // The site policy's file servers, each with what the user has recorded about it.
-int list(const Session& session, const ServerArgs& args) {
-    auto store = open_store();
-    if (!store) return fail(kEnvironment, store.error());
+int list(const Session& session, Store& store, const ServerArgs& args) {
     const auto policy = load_site_policy();
     if (!policy) return fail(kEnvironment, policy.error());
-    const auto records = store->history.list(Resource::Kind::file_server, args.scope.resource_group,
-                                             args.scope.workspace);
-    if (!records) return fail(kFailed, records.error());
-    json documents = json::array();
+    std::vector<Resource> of_site;
+    std::map<std::string, const job::VolumePolicy*> servers;
     for (const job::VolumePolicy& server : policy->volumes) {
         if (server.kind != job::Volume::Kind::file_server) continue;
-        bool named = false;
-        for (const Resource& record : *records) {
-            if (record.name != server.name) continue;
-            documents.push_back(document_of(record, server));
-            named = true;
-        }
-        if (!named)
-            documents.push_back(document_of(
-                {Resource::Kind::file_server, "default", "default", server.name, json::object()},
-                server));
+        of_site.push_back(
+            {Resource::Kind::file_server, "default", "default", server.name, json::object()});
+        servers.emplace(server.name, &server);
     }
-    return session.print(documents, server_table);
+    const auto document = [&](const Resource& resource) -> sys::Result<json> {
+        const auto server = servers.find(resource.name);
+        return server == servers.end() ? json() : document_of(resource, *server->second);
+    };
+    return list_resources(session, store, args.scope, Resource::Kind::file_server, of_site,
+                          document, server_table);
 }
 
-int remove(const Session&, const ServerArgs& args) {
-    auto store = open_store();
-    if (!store) return fail(kEnvironment, store.error());
-    const auto found = find(*store, args);
+int remove(const Session&, Store& store, const ServerArgs& args) {
+    const auto found = find(store, args);
     if (!found) return fail(kFailed, found.error());
     if (!*found)
         return fail(kBadInput,
                     "file server " + args.name + ": not found: see 'batchai file-server list'");
     if (!confirmed(args.yes, "Delete the record of file server " + args.name + "?")) return kFailed;
-    const auto removed = store->history.remove(**found);
+    const auto removed = store.history.remove(**found);
     return removed ? kOk : fail(kFailed, removed.error());
 }
 
-using ServerAction = int (*)(const Session&, const ServerArgs&);
+using ServerAction = int (*)(const Session&, Store&, const ServerArgs&);
 
 std::shared_ptr<ServerArgs> add_server_verb(CLI::App& verb, Session& session, ServerAction action) {
     const auto args = std::make_shared<ServerArgs>();
     add_arm_name(verb, "-n,--name,--ids", args->name, args->scope, kName, "file server");
     add_workspace_options(verb, args->scope);
-    set_action(verb, session, args, action);
+    set_store_action(verb, session, args, action);
     return args;
 }
 
@@ -247,7 +236,7 @@ void add_file_servers(CLI::App& parent, Session& session) {
     const auto all = std::make_shared<ServerArgs>();
     all->scope = {"", "", ""};
     add_workspace_options(*verb, all->scope);
-    set_action(*verb, session, all, list);
+    set_store_action(*verb, session, all, list);
 
     verb = add_verb(parent, session, "delete", "delete the record; the server stays",
                     "batchai file-server delete -n nfs1 --yes");

@@ -101,25 +101,23 @@ void keep_last(const std::optional<std::size_t>& count, std::vector<T>& items) {
         items.erase(items.begin(), items.end() - static_cast<std::ptrdiff_t>(*count));
 }
 
-int list(const Session& session, const ListArgs& args) {
-    auto store = open_store();
-    if (!store) return fail(kEnvironment, store.error());
+int list(const Session& session, Store& store, const ListArgs& args) {
     const bool documents = !session.wants_table();
     const Scope& scope = args.scope;
     auto jobs = find_jobs(
-        *store, {scope.resource_group, scope.workspace, scope.experiment, "", "", documents});
+        store, {scope.resource_group, scope.workspace, scope.experiment, "", "", documents});
     if (!jobs) return fail(kFailed, jobs.error());
     if (args.since) {
         const double earliest = sys::wall_clock() - *args.since;
         std::erase_if(*jobs, [earliest](const JobRow& row) { return row.created < earliest; });
     }
     if (args.states.empty()) keep_last(args.last, *jobs);
-    auto executions = executions_of(*store, *jobs);
+    auto executions = executions_of(store, *jobs);
     if (!executions) return fail(kEnvironment, executions.error());
     keep_states(args.states, *jobs, *executions);
     keep_last(args.last, *jobs);
     keep_last(args.last, *executions);
-    return print_jobs(session, *store, *jobs, *executions);
+    return print_jobs(session, store, *jobs, *executions);
 }
 
 }  // namespace
@@ -163,7 +161,7 @@ void add_job_list(CLI::App& parent, Session& session) {
     verb->add_option("--last", args->last, "only the last N of them")
         ->check(CLI::Range(1, 1'000'000))
         ->type_name("N");
-    set_action(*verb, session, args, list);
+    set_store_action(*verb, session, args, list);
 }
 
 }  // namespace batchai::cli

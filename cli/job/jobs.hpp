@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/command_options.hpp"
 #include "cli/history/history.hpp"
 #include "cli/session.hpp"
 #include "job/spec.hpp"
@@ -28,6 +29,23 @@ struct Store {
     std::string lock(const std::string& uuid) const { return record(uuid) + "/lock"; }
 };
 sys::Result<Store> open_store();
+
+// Has the verb run action(session, store, *args) with the opened store.
+template <class Args, class Action>
+void set_store_action(CLI::App& verb, Session& session, const std::shared_ptr<Args>& args,
+                      Action action) {
+    set_action(verb, session, args, [action](const Session& own, const Args& given) -> int {
+        auto store = open_store();
+        return store ? action(own, *store, given) : fail(kEnvironment, store.error());
+    });
+}
+// For a function whose name other functions have too.
+template <class Args>
+void set_store_action(CLI::App& verb, Session& session, const std::shared_ptr<Args>& args,
+                      int (*action)(const Session&, Store&, const Args&)) {
+    set_store_action<Args, int (*)(const Session&, Store&, const Args&)>(verb, session, args,
+                                                                         action);
+}
 
 // Jobs that match, the oldest first. They include jobs of plain sbatch.
 sys::Result<std::vector<JobRow>> find_jobs(Store&, const JobFilter&);

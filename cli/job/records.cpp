@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <memory>
+#include <set>
 
 #include "cli/command_options.hpp"
 #include "cli/job/job_document.hpp"
@@ -121,12 +122,10 @@ sys::Result<void> record_parents(History& history, Kind kind, const Scope& scope
     return {};
 }
 
-int create(const Session& session, Kind kind, const RecordArgs& args) {
-    auto store = open_store();
-    if (!store) return fail(kEnvironment, store.error());
-    if (auto done = record_parents(store->history, kind, args.scope); !done)
+int create(const Session& session, Store& store, Kind kind, const RecordArgs& args) {
+    if (auto done = record_parents(store.history, kind, args.scope); !done)
         return fail(kFailed, done.error());
-    auto resource = record(store->history, resource_of(kind, args), args.location);
+    auto resource = record(store.history, resource_of(kind, args), args.location);
     if (!resource) return fail(kFailed, resource.error());
     return session.print(document_of(*resource));
 }
@@ -140,48 +139,38 @@ sys::Result<Resource> find(Store& store, Kind kind, const RecordArgs& args) {
                       ": not found: see 'batchai " + kind_name(kind) + " list'"};
 }
 
-int show(const Session& session, Kind kind, const RecordArgs& args) {
-    auto store = open_store();
-    if (!store) return fail(kEnvironment, store.error());
-    const auto resource = find(*store, kind, args);
+int show(const Session& session, Store& store, Kind kind, const RecordArgs& args) {
+    const auto resource = find(store, kind, args);
     if (!resource) return fail(kBadInput, resource.error());
     return session.print(document_of(*resource),
                          [kind](const json& result) { return noun_table(kind, result); });
 }
 
-int exists(const Session& session, Kind kind, const RecordArgs& args) {
-    auto store = open_store();
-    if (!store) return fail(kEnvironment, store.error());
+int exists(const Session& session, Store& store, Kind kind, const RecordArgs& args) {
     const Resource wanted = resource_of(kind, args);
     const auto found =
-        store->history.find(kind, wanted.resource_group, wanted.workspace, wanted.name);
+        store.history.find(kind, wanted.resource_group, wanted.workspace, wanted.name);
     return found ? session.print(found->has_value()) : fail(kFailed, found.error());
 }
 
-int list(const Session& session, Kind kind, const RecordArgs& args) {
-    auto store = open_store();
-    if (!store) return fail(kEnvironment, store.error());
-    const auto all = store->history.list(kind, args.scope.resource_group, args.scope.workspace);
-    if (!all) return fail(kFailed, all.error());
-    json documents = json::array();
-    for (const auto& resource : *all) documents.push_back(document_of(resource));
-    return session.print(documents,
-                         [kind](const json& result) { return noun_table(kind, result); });
+int list(const Session& session, Store& store, Kind kind, const RecordArgs& args) {
+    return list_resources(
+        session, store, args.scope, kind, {},
+        [](const Resource& resource) -> sys::Result<json> { return document_of(resource); },
+        [kind](const json& result) { return noun_table(kind, result); });
 }
 
 // Ends the jobs in it, as the service did, and removes records only, no files on a share.
-int remove(const Session&, Kind kind, const RecordArgs& args) {
-    auto store = open_store();
-    if (!store) return fail(kEnvironment, store.error());
-    const auto resource = find(*store, kind, args);
+int remove(const Session&, Store& store, Kind kind, const RecordArgs& args) {
+    const auto resource = find(store, kind, args);
     if (!resource) return fail(kBadInput, resource.error());
-    const auto jobs = find_jobs(*store, jobs_of(*resource));
+    const auto jobs = find_jobs(store, jobs_of(*resource));
     if (!jobs) return fail(kFailed, jobs.error());
-    const int code = end_jobs(*store, *jobs, Reach::whole_arrays, Ending::erase, args.end,
+    const int code = end_jobs(store, *jobs, Reach::whole_arrays, Ending::erase, args.end,
                               "Delete the records of " + std::string(kind_name(kind)) + " " +
                                   args.name + "? Files on shares stay.");
     if (code != kOk) return code;
-    if (auto done = store->history.remove(*resource); !done) return fail(kFailed, done.error());
+    if (auto done = store.history.remove(*resource); !done) return fail(kFailed, done.error());
     return kOk;
 }
 
@@ -213,27 +202,29 @@ void add_noun_verbs(CLI::App& parent, Session& session, Kind kind) {
                                                          : " -g mygroup -w mywork --name cifar";
     const auto args = std::make_shared<RecordArgs>();
     CLI::App* verb = nullptr;
-    const auto set = [&](int (*action)(const Session&, Kind, const RecordArgs&)) {
-        set_action(*verb, session, args, [=](const Session& own, const RecordArgs& given) {
-            return action(own, kind, given);
-        });
+    const auto set = [&](const std::shared_ptr<RecordArgs>& given,
+                         int (*action)(const Session&, Store&, Kind, const RecordArgs&)) {
+        set_store_action(*verb, session, given,
+                         [=](const Session& own, Store& store, const RecordArgs& from) {
+                             return action(own, store, kind, from);
+                         });
     };
 
     verb = add_verb(parent, session, "create", "record " + one, command + "create" + sample);
     add_name(*verb, kind, *args);
     verb->add_option("-l,--location", args->location, "remembered and shown");
     ignore_options(*verb, {"--tags", "--managed-by"});
-    set(create);
+    set(args, create);
 
     verb = add_verb(parent, session, "show", "show " + one, command + "show" + sample);
     add_name(*verb, kind, *args);
-    set(show);
+    set(args, show);
 
     if (kind == Kind::group) {
         verb =
             add_verb(parent, session, "exists", "print true or false", command + "exists" + sample);
         add_name(*verb, kind, *args);
-        set(exists);
+        set(args, exists);
     }
 
     verb = add_verb(parent, session, "list", "list them", command + "list -o table");
@@ -242,16 +233,14 @@ void add_noun_verbs(CLI::App& parent, Session& session, Kind kind) {
         add_workspace_options(*verb, all->scope);
     else if (kind == Kind::workspace)
         add_group_option(*verb, all->scope);
-    set_action(*verb, session, all, [kind](const Session& own, const RecordArgs& given) {
-        return list(own, kind, given);
-    });
+    set(all, list);
 
     verb = add_verb(parent, session, "delete",
                     "end the jobs in it, delete the records, never files on a share",
                     command + "delete" + sample + " --yes");
     add_name(*verb, kind, *args);
     add_end_options(*verb, args->end);
-    set(remove);
+    set(args, remove);
 }
 
 }  // namespace
@@ -268,6 +257,25 @@ sys::Result<void> remember_scope(History& history, const Scope& scope) {
         "");
     if (!done) return done.error();
     return {};
+}
+
+int list_resources(const Session& session, Store& store, const Scope& scope, Kind kind,
+                   const std::vector<Resource>& of_site,
+                   const std::function<sys::Result<json>(const Resource&)>& document,
+                   const TableMaker& table) {
+    auto all = store.history.list(kind, scope.resource_group, scope.workspace);
+    if (!all) return fail(kFailed, all.error());
+    std::set<std::string> recorded;
+    for (const Resource& resource : *all) recorded.insert(resource.name);
+    for (const Resource& resource : of_site)
+        if (recorded.count(resource.name) == 0) all->push_back(resource);
+    json documents = json::array();
+    for (const Resource& resource : *all) {
+        const auto shown = document(resource);
+        if (!shown) return fail(kEnvironment, shown.error());
+        if (!shown->is_null()) documents.push_back(*shown);
+    }
+    return session.print(documents, table);
 }
 
 void add_groups(CLI::App& parent, Session& session) {

@@ -31,9 +31,7 @@ struct ShareArgs {
     std::string directory;
 };
 
-int create_account(const Session& session, const AccountArgs& args) {
-    auto store = open_store();
-    if (!store) return fail(kEnvironment, store.error());
+int create_account(const Session& session, Store& store, const AccountArgs& args) {
     const Resource account{
         Resource::Kind::account,
         args.scope.resource_group,
@@ -48,7 +46,7 @@ int create_account(const Session& session, const AccountArgs& args) {
          {"resourceGroup", args.scope.resource_group},
          {"sku", {{"name", args.sku}}},
          {"type", "Microsoft.Storage/storageAccounts"}}};
-    if (auto done = store->history.put(account); !done) return fail(kFailed, done.error());
+    if (auto done = store.history.put(account); !done) return fail(kFailed, done.error());
     return session.print(account.document);
 }
 
@@ -139,7 +137,7 @@ void add_account(CLI::App& parent, Session& session) {
     args->sku = "Standard_LRS";
     verb->add_option("--sku", args->sku, "remembered and shown");
     ignore_options(*verb, {"--kind", "--tags", "--access-tier"});
-    set_action(*verb, session, args, create_account);
+    set_store_action(*verb, session, args, create_account);
 
     verb = add_verb(parent, session, "show-connection-string", "the account's name, no secret",
                     "batchai storage account show-connection-string -n mystorageaccount");
