@@ -42,6 +42,50 @@ bool spreads_gpus(char* const* environment) {
     return false;
 }
 
+// The job is the first component of a heterogeneous one. A job that was submitted inside another
+// one inherits its variables, with other numbers.
+bool is_first_component(const slurm::Task& task) {
+    const char* component = find_variable(task.environment, "SLURM_JOB_ID_HET_GROUP_0");
+    char job[32];
+    snprintf(job, sizeof job, "%u", task.job);
+    return component && strcmp(component, job) == 0;
+}
+
+// The environment of the step that prepares all nodes.
+class StepEnvironment {
+  public:
+    explicit StepEnvironment(const slurm::Task& task) {
+        size_t count = 0;
+        while (task.environment[count]) ++count;
+        entries_ = static_cast<char**>(calloc(count + 3, sizeof(char*)));
+        if (!entries_ ||
+            asprintf(&tasks_, "%s=%s", kTasksVariable, tasks_asked(task.environment)) < 0) {
+            Line line;
+            set(line, "batchai: %s: out of memory", task.node);
+            fail(task, line.text);
+        }
+        size_t kept = 0;
+        for (size_t i = 0; i < count; ++i)
+            if (for_all_nodes_step(task.environment[i])) entries_[kept++] = task.environment[i];
+        snprintf(array_task_, sizeof array_task_, "%s=%u", kArrayTaskVariable, task.array_task);
+        if (task.in_array) entries_[kept++] = array_task_;
+        entries_[kept++] = tasks_;
+    }
+    ~StepEnvironment() {
+        free(entries_);
+        free(tasks_);
+    }
+    StepEnvironment(const StepEnvironment&) = delete;
+    StepEnvironment& operator=(const StepEnvironment&) = delete;
+
+    char* const* entries() const { return entries_; }
+
+  private:
+    char** entries_;
+    char* tasks_ = nullptr;
+    char array_task_[64];
+};
+
 // The step's command on a prepared node. A node without the plugin runs it too, and has no mount
 // root (launcher/common/readiness.hpp). It sleeps so that srun has the line before it learns of the
 // failure (failure.cpp, let_pass).
@@ -113,35 +157,8 @@ void wait_for_lock(const slurm::Task& task, const Once& once, int seconds) {
 }  // namespace
 
 void prepare_all_nodes(const slurm::Task& task, const Site& site, const State& state, int seconds) {
+    const StepEnvironment environment(task);
     const char* nodes = state.field("nodes");
-    size_t count = 0;
-    while (task.environment[count]) ++count;
-    const char** environment = static_cast<const char**>(calloc(count + 3, sizeof(char*)));
-    char* tasks = nullptr;
-    Line line;
-    if (!environment ||
-        asprintf(&tasks, "%s=%s", kTasksVariable, tasks_asked(task.environment)) < 0) {
-        set(line, "batchai: %s: out of memory", task.node);
-        fail(task, line.text);
-    }
-    size_t kept = 0;
-    for (size_t i = 0; i < count; ++i)
-        if (for_all_nodes_step(task.environment[i])) environment[kept++] = task.environment[i];
-    char array_task[64];
-    snprintf(array_task, sizeof array_task, "%s=%u", kArrayTaskVariable, task.array_task);
-    if (task.in_array) environment[kept++] = array_task;
-    environment[kept++] = tasks;
-
-    // The job is the first component of a heterogeneous one. A job that was submitted inside
-    // another one inherits its variables, with other numbers.
-    char job[32];
-    snprintf(job, sizeof job, "%u", task.job);
-    const char* component = find_variable(task.environment, "SLURM_JOB_ID_HET_GROUP_0");
-    const bool has_components = component && strcmp(component, job) == 0;
-
-    // A step of one task per node that takes over the job's request for GPUs gets too few of them,
-    // or is refused. With the first option it gets all that the job has
-    // (slurm/own_job.cpp).
     const char* words[] = {"--job-name=batchai-prepare",
                            "--overlap",
                            "--nodes",
@@ -160,18 +177,19 @@ void prepare_all_nodes(const slurm::Task& task, const Site& site, const State& s
                            nullptr};
     const char* argv[24] = {"srun"};
     int argc = 1;
+    // A step of one task per node that takes over the job's request for GPUs gets too few of them,
+    // or is refused. With this option it gets all that the job has (slurm/own_job.cpp).
     if (spreads_gpus(task.environment)) argv[argc++] = "--gpus-per-socket=1";
-    if (has_components) argv[argc++] = "--het-group=0";
+    if (is_first_component(task)) argv[argc++] = "--het-group=0";
     for (const char* word : words) argv[argc++] = word;
-    MemoryFile output;
+    const MemoryFile output;
     const SlurmCommand srun("srun");
-    Program program = {srun.path, argv, const_cast<char* const*>(environment)};
+    Program program = {srun.path, argv, environment.entries()};
     program.err = output.fd();
     program.seconds = seconds;
     program.limits = task.environment;  // srun's limits are those of its tasks
+    Line line;
     const int status = run(program);
-    free(environment);
-    free(tasks);
     if (!has_failed(task, "srun", status, output, seconds, line)) return;
     if (status == kNotStarted && access(srun.path, X_OK) != 0)
         set(line,
