@@ -26,14 +26,9 @@ void read_caffe(Reader& reader, ToolkitSettings& settings) {
 
 std::vector<ProcessGroup> plan_caffe(const ToolkitSettings& settings,
                                      const ToolkitContext& context) {
-    ProcessGroup ranks;
-    ranks.is_mpi = true;
-    ranks.count = settings.process_count.value_or(context.ranks);
-    ranks.command =
-        settings.config.empty()
-            ? python_line(settings, context, settings.arguments)
-            : with_arguments("caffe train --solver=" + settings.config, settings.arguments);
-    return {ranks};
+    if (settings.config.empty()) return plan_python_ranks(settings, context);
+    return mpi_ranks(settings, context,
+                     with_arguments("caffe train --solver=" + settings.config, settings.arguments));
 }
 
 }  // namespace

@@ -32,14 +32,13 @@ void read_cntk(Reader& reader, ToolkitSettings& settings) {
 
 std::vector<ProcessGroup> plan_cntk(const ToolkitSettings& settings,
                                     const ToolkitContext& context) {
-    ProcessGroup ranks;
-    ranks.is_mpi = true;
-    ranks.count = settings.process_count.value_or(context.ranks);
-    ranks.command = settings.config.empty()
-                        ? python_line(settings, context, settings.arguments)
-                        : with_arguments("cntk configFile=" + settings.config, settings.arguments);
-    ranks.variables = {{"KERAS_BACKEND", "cntk"}};
-    return {ranks};
+    auto groups =
+        settings.config.empty()
+            ? plan_python_ranks(settings, context)
+            : mpi_ranks(settings, context,
+                        with_arguments("cntk configFile=" + settings.config, settings.arguments));
+    groups.front().variables = {{"KERAS_BACKEND", "cntk"}};
+    return groups;
 }
 
 }  // namespace

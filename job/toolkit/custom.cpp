@@ -37,11 +37,7 @@ void read_custom_mpi(Reader& reader, ToolkitSettings& settings) {
 
 std::vector<ProcessGroup> plan_custom_mpi(const ToolkitSettings& settings,
                                           const ToolkitContext& context) {
-    ProcessGroup ranks;
-    ranks.is_mpi = true;
-    ranks.count = settings.process_count.value_or(context.ranks);
-    ranks.command = settings.command_line;
-    return {ranks};
+    return mpi_ranks(settings, context, settings.command_line);
 }
 
 }  // namespace

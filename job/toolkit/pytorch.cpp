@@ -18,9 +18,7 @@ namespace batchai::job {
 namespace {
 
 void read_pytorch(Reader& reader, ToolkitSettings& settings) {
-    read_script(reader, settings);
-    settings.arguments = reader.string("commandLineArgs");
-    read_process_count(reader, settings);
+    read_python_ranks(reader, settings);
     const std::string backend = reader.string("communicationBackend");
     settings.backend = lower_case(backend);
     const auto known = {"", "tcp", "gloo", "mpi", "nccl"};

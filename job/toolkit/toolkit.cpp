@@ -44,13 +44,18 @@ void read_python_ranks(Reader& reader, ToolkitSettings& settings) {
     read_process_count(reader, settings);
 }
 
-std::vector<ProcessGroup> plan_python_ranks(const ToolkitSettings& settings,
-                                            const ToolkitContext& context) {
+std::vector<ProcessGroup> mpi_ranks(const ToolkitSettings& settings, const ToolkitContext& context,
+                                    const std::string& command) {
     ProcessGroup ranks;
     ranks.is_mpi = true;
     ranks.count = settings.process_count.value_or(context.ranks);
-    ranks.command = python_line(settings, context, settings.arguments);
+    ranks.command = command;
     return {ranks};
+}
+
+std::vector<ProcessGroup> plan_python_ranks(const ToolkitSettings& settings,
+                                            const ToolkitContext& context) {
+    return mpi_ranks(settings, context, python_line(settings, context, settings.arguments));
 }
 
 // chainerSettings: `python SCRIPT ARGUMENTS` on processCount ranks of MPI. ChainerMN uses MPI

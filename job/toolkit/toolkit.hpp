@@ -50,6 +50,9 @@ void read_process_count(Reader&, ToolkitSettings&);
 // and globs.
 std::string python_line(const ToolkitSettings&, const ToolkitContext&,
                         const std::string& arguments);
+// A command on processCount ranks of MPI.
+std::vector<ProcessGroup> mpi_ranks(const ToolkitSettings&, const ToolkitContext&,
+                                    const std::string& command);
 // Toolkits that only run `python SCRIPT commandLineArgs` on processCount ranks.
 void read_python_ranks(Reader&, ToolkitSettings&);
 std::vector<ProcessGroup> plan_python_ranks(const ToolkitSettings&, const ToolkitContext&);
