@@ -3,7 +3,7 @@
 
 #include <boost/test/unit_test.hpp>
 
-#include "tests/unit/cli/temporary_directory.hpp"
+#include "tests/unit/temporary_directory.hpp"
 
 namespace batchai::cli {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <boost/test/unit_test.hpp>
 
-#include "tests/unit/cli/temporary_directory.hpp"
+#include "tests/unit/temporary_directory.hpp"
 
 namespace batchai::cli {
 namespace {
@@ -30,7 +30,9 @@ struct Following {
         callbacks.pause = [this] { steps.at(next++)(); };
         return follow(file, callbacks);
     }
-    void append(const std::string& text) { directory.write("stdout.txt", text, std::ios::app); }
+    void append(const std::string& text) {
+        std::ofstream(directory / "stdout.txt", std::ios::app) << text;
+    }
 };
 
 }  // namespace

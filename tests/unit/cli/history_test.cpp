@@ -9,7 +9,7 @@
 #include <fstream>
 
 #include "cli/job/jobs.hpp"
-#include "tests/unit/cli/temporary_directory.hpp"
+#include "tests/unit/temporary_directory.hpp"
 
 namespace batchai::cli {
 namespace {

@@ -5,7 +5,7 @@
 #include <filesystem>
 
 #include "sys/file.hpp"
-#include "tests/unit/cli/temporary_directory.hpp"
+#include "tests/unit/temporary_directory.hpp"
 
 namespace batchai::cli {
 

@@ -7,7 +7,7 @@
 #include <boost/test/unit_test.hpp>
 #include <cerrno>
 
-#include "tests/unit/cli/temporary_directory.hpp"
+#include "tests/unit/temporary_directory.hpp"
 
 namespace batchai::cli {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <boost/test/unit_test.hpp>
 
-#include "temporary.hpp"
+#include "tests/unit/temporary_directory.hpp"
 
 using namespace batchai;
 using job::MountType;

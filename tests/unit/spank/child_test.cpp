@@ -10,7 +10,7 @@
 
 #include "id_maps.hpp"
 #include "sys/file.hpp"
-#include "temporary.hpp"
+#include "tests/unit/temporary_directory.hpp"
 
 using namespace batchai;
 using spank::Answer;

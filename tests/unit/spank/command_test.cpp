@@ -9,8 +9,8 @@
 #include <boost/test/unit_test.hpp>
 
 #include "sys/unique_fd.hpp"
-#include "temporary.hpp"
 #include "tests/unit/printing.hpp"
+#include "tests/unit/temporary_directory.hpp"
 
 using namespace batchai;
 using Reason = spank::CommandEnd::Reason;

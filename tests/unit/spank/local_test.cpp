@@ -4,7 +4,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include "fake_slurm.hpp"
-#include "temporary.hpp"
+#include "tests/unit/temporary_directory.hpp"
 
 using namespace batchai;
 

@@ -5,7 +5,7 @@
 
 #include "spank/helper/root/mount.hpp"
 #include "spank/helper/root/trusted_policy.hpp"
-#include "temporary.hpp"
+#include "tests/unit/temporary_directory.hpp"
 
 using namespace batchai;
 using job::MountType;

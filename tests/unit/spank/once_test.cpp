@@ -7,8 +7,8 @@
 #include <boost/test/unit_test.hpp>
 
 #include "spank/protocol.hpp"
-#include "temporary.hpp"
 #include "tests/unit/printing.hpp"
+#include "tests/unit/temporary_directory.hpp"
 
 using namespace batchai;
 using spank::Once;

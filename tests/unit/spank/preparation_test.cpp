@@ -6,8 +6,8 @@
 #include <boost/test/unit_test.hpp>
 
 #include "job/record.hpp"
-#include "temporary.hpp"
 #include "tests/unit/printing.hpp"
+#include "tests/unit/temporary_directory.hpp"
 
 using namespace batchai;
 using Kind = job::Event::Kind;

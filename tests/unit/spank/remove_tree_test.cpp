@@ -13,7 +13,7 @@
 #include "id_maps.hpp"
 #include "spank/helper/root/child.hpp"
 #include "sys/unique_fd.hpp"
-#include "temporary.hpp"
+#include "tests/unit/temporary_directory.hpp"
 
 using namespace batchai;
 using spank::remove_tree;

@@ -8,7 +8,7 @@
 
 #include "spank/helper/fields.hpp"
 #include "spank/helper/root/daemon_notes.hpp"
-#include "temporary.hpp"
+#include "tests/unit/temporary_directory.hpp"
 
 using namespace batchai;
 using namespace std::string_literals;

@@ -11,9 +11,10 @@
 
 #include "sys/private_file.hpp"
 #include "tests/unit/printing.hpp"
-#include "tests/unit/sys/directory.hpp"
+#include "tests/unit/temporary_directory.hpp"
 
 using namespace batchai::sys;
+using batchai::test::TemporaryDirectory;
 
 namespace {
 std::size_t files_in(const std::string& path) {
@@ -28,21 +29,21 @@ mode_t mode_of(const std::string& path) {
 }  // namespace
 
 BOOST_AUTO_TEST_CASE(reads_a_file_of_at_most_the_limit) {
-    const Directory directory;
-    const std::string path = directory.path + "/file";
+    const TemporaryDirectory directory;
+    const std::string path = directory.path() + "/file";
     const std::string text(100'000, 'x');
     BOOST_TEST(write_file(path, text, 0600).has_value());
     BOOST_TEST(*read_file(path, text.size()) == text);
     BOOST_TEST(read_file(path, text.size() - 1).error().message ==
                path + ": is larger than 99999 bytes");
-    BOOST_TEST(read_file(directory.path + "/none", 1).error().message ==
-               directory.path + "/none: No such file or directory");
-    BOOST_TEST(!read_file(directory.path, 1));
+    BOOST_TEST(read_file(directory.path() + "/none", 1).error().message ==
+               directory.path() + "/none: No such file or directory");
+    BOOST_TEST(!read_file(directory.path(), 1));
 }
 
 BOOST_AUTO_TEST_CASE(the_tail_of_a_file_begins_with_a_line) {
-    const Directory directory;
-    const std::string path = directory.path + "/log";
+    const TemporaryDirectory directory;
+    const std::string path = directory.path() + "/log";
     const auto tail = [&](const std::string& text, std::size_t bytes) {
         BOOST_TEST(write_file(path, text, 0600).has_value());
         return tail_of(open_regular(path)->get(), bytes);
@@ -55,29 +56,29 @@ BOOST_AUTO_TEST_CASE(the_tail_of_a_file_begins_with_a_line) {
 }
 
 BOOST_AUTO_TEST_CASE(replaces_a_file_at_once_and_leaves_nothing_beside_it) {
-    const Directory directory;
-    const std::string path = directory.path + "/file";
+    const TemporaryDirectory directory;
+    const std::string path = directory.path() + "/file";
     BOOST_TEST(write_file(path, "old and long", 0644).has_value());
     BOOST_TEST(write_file(path, "new", 0600).has_value());
     BOOST_TEST(*read_file(path, 100) == "new");
     BOOST_TEST(mode_of(path) == 0600u);
-    BOOST_TEST(files_in(directory.path) == 1u);
+    BOOST_TEST(files_in(directory.path()) == 1u);
 }
 
 BOOST_AUTO_TEST_CASE(a_file_that_cannot_be_replaced_stays) {
-    const Directory directory;
-    const std::string path = directory.path + "/file";
+    const TemporaryDirectory directory;
+    const std::string path = directory.path() + "/file";
     std::filesystem::create_directory(path);
     BOOST_TEST(write_file(path, "new", 0600).error().message == path + ": rename: Is a directory");
-    BOOST_TEST(files_in(directory.path) == 1u);
-    BOOST_TEST(!write_file(directory.path + "/none/file", "new", 0600));
+    BOOST_TEST(files_in(directory.path()) == 1u);
+    BOOST_TEST(!write_file(directory.path() + "/none/file", "new", 0600));
     BOOST_TEST(write_file("/dev/full/x", "new", 0600).error().message ==
                "/dev/full: Not a directory");
 }
 
 BOOST_AUTO_TEST_CASE(appends_to_a_file) {
-    const Directory directory;
-    const std::string path = directory.path + "/log";
+    const TemporaryDirectory directory;
+    const std::string path = directory.path() + "/log";
     BOOST_TEST(append_file(path, "one\n", 0640).has_value());
     BOOST_TEST(append_file(path, "two\n", 0600).has_value());
     BOOST_TEST(*read_file(path, 100) == "one\ntwo\n");
@@ -87,8 +88,8 @@ BOOST_AUTO_TEST_CASE(appends_to_a_file) {
 }
 
 BOOST_AUTO_TEST_CASE(a_file_that_is_not_regular_is_refused_without_a_wait) {
-    const Directory directory;
-    const std::string fifo = directory.path + "/fifo";
+    const TemporaryDirectory directory;
+    const std::string fifo = directory.path() + "/fifo";
     BOOST_REQUIRE(::mkfifo(fifo.c_str(), 0600) == 0);
     const std::string why = fifo + ": not a regular file";
     BOOST_TEST(read_file(fifo, 1).error().message == why);

@@ -12,7 +12,7 @@
 #include <string>
 
 #include "as_root.hpp"
-#include "directory.hpp"
+#include "tests/unit/temporary_directory.hpp"
 
 using namespace batchai::sys;
 namespace fs = std::filesystem;
@@ -24,8 +24,8 @@ constexpr uid_t kOwner = 12346;  // of a project's directory
 constexpr int kWrite = O_WRONLY | O_CREAT | O_TRUNC;
 
 // A private directory of the user's, and one that others can write to.
-struct Places : Directory {
-    Places() : home(path + "/home"), project(path + "/project") {
+struct Places : batchai::test::TemporaryDirectory {
+    Places() : home(*this / "home"), project(*this / "project") {
         fs::create_directory(home);
         fs::create_directory(project);
         write(home + "/diary", "dear diary");
@@ -65,8 +65,8 @@ std::string not_followed(const std::string& link) {
 BOOST_AUTO_TEST_SUITE(user_path)
 
 BOOST_FIXTURE_TEST_CASE(a_link_of_the_users_own_is_followed_to_its_end, Places) {
-    fs::create_symlink("home", path + "/relative");
-    fs::create_symlink(path + "/relative/../relative/diary", project + "/absolute");
+    fs::create_symlink("home", path() + "/relative");
+    fs::create_symlink(path() + "/relative/../relative/diary", project + "/absolute");
     BOOST_TEST(wrong(project + "/absolute", O_RDONLY) == "");
     BOOST_TEST(wrong(project + "//./absolute") == "");
     BOOST_TEST(read(home + "/diary") == "");
@@ -76,7 +76,7 @@ BOOST_FIXTURE_TEST_CASE(a_link_of_the_users_own_is_followed_to_its_end, Places) 
     BOOST_TEST(fs::exists(home + "/new"));
     fs::create_symlink("loop", project + "/loop");
     BOOST_TEST(wrong(project + "/loop") == project + "/loop: Too many levels of symbolic links");
-    BOOST_TEST(open_user_directory(path + "/relative/").has_value());
+    BOOST_TEST(open_user_directory(path() + "/relative/").has_value());
     BOOST_TEST(!open_user_directory(project + "/absolute"));
 }
 
@@ -138,8 +138,8 @@ BOOST_FIXTURE_TEST_CASE(a_link_leads_nowhere, Places) {
     BOOST_TEST(!fs::exists(home + "/new"));
     BOOST_TEST(read(home + "/diary") == "dear diary");
     // Not by a link of the user's own either.
-    fs::create_symlink("project/directory/diary", path + "/own");
-    BOOST_TEST(wrong(path + "/own") == not_followed(directory));
+    fs::create_symlink("project/directory/diary", path() + "/own");
+    BOOST_TEST(wrong(path() + "/own") == not_followed(directory));
     // Not even by the owner of the directory.
     give(project, kMallory);
     BOOST_TEST(wrong(file) == not_followed(file));

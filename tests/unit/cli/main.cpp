@@ -1,3 +1,0 @@
-// SPDX-License-Identifier: Apache-2.0
-#define BOOST_TEST_MODULE cli
-#include <boost/test/unit_test.hpp>
