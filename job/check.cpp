@@ -90,10 +90,10 @@ class Checker {
             const auto directory = login_path(
                 *parsed_.spec, policy_, "$AZ_BATCHAI_JOB_MOUNT_ROOT/" + volume.relative_mount_path);
             if (!mount)
-                error(volume.key + name_key(volume.kind), mount.error().message);
+                error(volume.key + "." + kind_of(volume.kind).name_key, mount.error().message);
             else if (!volume.directory.empty() && directory && options_.is_missing &&
                      options_.is_missing(*directory))
-                error(volume.key + directory_key(volume.kind),
+                error(volume.key + "." + kind_of(volume.kind).directory_key,
                       "'" + volume.directory + "' is not a directory of " + describe(volume) +
                           ": make " + *directory);
             else
@@ -113,26 +113,6 @@ class Checker {
                 say(Finding::Severity::note, volume.key + key,
                     "ignored: the files keep their modes, as it is a " + name_of(file_system.type) +
                         " mount here");
-    }
-
-    static std::string name_key(Volume::Kind kind) {
-        switch (kind) {
-            case Volume::Kind::share:
-                return ".azureFileUrl";
-            case Volume::Kind::blob_container:
-                return ".containerName";
-            case Volume::Kind::file_server:
-                return ".fileServer.id";
-            case Volume::Kind::unmanaged:
-                return ".mountCommand";
-            case Volume::Kind::cluster:
-                break;
-        }
-        return {};
-    }
-
-    static std::string directory_key(Volume::Kind kind) {
-        return kind == Volume::Kind::file_server ? ".sourceDirectory" : name_key(kind);
     }
 
     void check_output() {
@@ -336,14 +316,17 @@ class Checker {
 
 }  // namespace
 
+ParsedJob check_job(ParsedJob parsed, const SitePolicy& policy, const CheckOptions& options) {
+    if (!parsed.document) return parsed;
+    parsed.findings.clear();
+    parsed.spec = read_job(*parsed.document, parsed.findings);
+    Checker(*parsed.document, policy, options, parsed).run();
+    return parsed;
+}
+
 ParsedJob check_job(const std::string& text, const std::string& file_name, const SitePolicy& policy,
                     const CheckOptions& options) {
-    ParsedJob parsed;
-    const auto document = Document::parse(text, file_name, parsed.findings);
-    if (!document) return parsed;
-    parsed.spec = read_job(*document, parsed.findings);
-    Checker(*document, policy, options, parsed).run();
-    return parsed;
+    return check_job(parse_job(text, file_name), policy, options);
 }
 
 }  // namespace batchai::job

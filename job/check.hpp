@@ -35,11 +35,13 @@ struct CheckOptions {
     std::vector<std::string> mounted;  // targets below the mount root that --batchai-mount adds
 };
 
-// Parses text and compares it with the policy. Beside those of parse_job, errors are an unknown
-// share or image, a nodeCount above the cluster's, and standard output on no volume. If the login
-// node can see the shares, there are more errors: a script or a directory to mount that does not
-// exist, and an output directory that the user cannot make. A note names each thing that the site
-// does differently (image, preparation). Findings have their place in the file.
+// Compares a job file with the policy, as its document is now. Beside those of parse_job, errors
+// are an unknown share or image, a nodeCount above the cluster's, and standard output on no volume.
+// If the login node can see the shares, there are more errors: a script or a directory to mount
+// that does not exist, and an output directory that the user cannot make. A note names each thing
+// that the site does differently (image, preparation). Findings have their place in the file.
+ParsedJob check_job(ParsedJob, const SitePolicy&, const CheckOptions&);
+// Parses the text first.
 ParsedJob check_job(const std::string& text, const std::string& file_name, const SitePolicy&,
                     const CheckOptions&);
 

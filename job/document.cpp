@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <set>
 
 namespace batchai::job {
 
@@ -12,29 +11,26 @@ namespace {
 constexpr int kMaxDepth = 64;
 constexpr std::size_t kMaxMessage = 200;  // nlohmann quotes the whole token at which it stopped
 
-// Scans a text that is valid JSON, together with its parsed values, and records where each value
-// begins. If an object has a key twice, only the last value was kept, so the first text may have no
-// value. A text with a number that no type can hold has no values at all, because nlohmann gives
-// neither the place nor the key of that number.
+// Scans a text that is valid JSON, and records where each value begins.
 class Scanner {
   public:
-    Scanner(std::string_view text, std::unordered_map<const Json*, std::size_t>& offsets)
-        : text_(text), offsets_(offsets) {}
+    explicit Scanner(std::string_view text) : text_(text) {}
 
     // False at the first repeated key, at a number that is too large, and if the nesting is too
     // deep: see complaint.
-    bool value(const Json* json, int depth) {
+    bool value(Place& place, int depth) {
         const char first = text_[begin_of_next()];
-        if (json != nullptr) offsets_[json] = at_;
+        place.offset = at_;
         if (depth > kMaxDepth)
             return complain("more than " + std::to_string(kMaxDepth) + " levels of nesting");
-        if (first == '{') return object(json, depth);
-        if (first == '[') return array(json, depth);
+        if (first == '{') return object(place, depth);
+        if (first == '[') return array(place, depth);
         if (first == '"') {
             skip_string();
             return true;
         }
         const std::size_t end = std::min(text_.find_first_of(",]} \t\r\n", at_), text_.size());
+        // nlohmann says neither where nor what a number is that no type can hold.
         if (!Json::accept(text_.substr(at_, end - at_)))
             return complain("a number that is too large");
         at_ = end;
@@ -69,37 +65,33 @@ class Scanner {
         return text_.substr(begin, ++at_ - begin);
     }
 
-    bool object(const Json* json, int depth) {
-        if (json != nullptr && !json->is_object()) json = nullptr;
-        std::set<std::string> seen;
+    bool object(Place& place, int depth) {
         ++at_;
         while (text_[begin_of_next()] != '}') {
             const std::size_t key_at = at_;
             const std::string key = Json::parse(skip_string()).get<std::string>();
-            if (!seen.insert(key).second) {
+            const auto [member, is_new] = place.members.try_emplace(key);
+            if (!is_new) {
                 at_ = key_at;
                 complain("duplicate key");
                 return complain_inside(key);
             }
-            const bool kept = json != nullptr && json->contains(key);
-            if (!value(kept ? &json->at(key) : nullptr, depth + 1)) return complain_inside(key);
+            if (!value(member->second, depth + 1)) return complain_inside(key);
         }
         ++at_;
         return true;
     }
 
-    bool array(const Json* json, int depth) {
-        const std::size_t kept = json != nullptr && json->is_array() ? json->size() : 0;
+    bool array(Place& place, int depth) {
         ++at_;
-        for (std::size_t i = 0; text_[begin_of_next()] != ']'; ++i)
-            if (!value(i < kept ? &json->at(i) : nullptr, depth + 1))
-                return complain_inside("[" + std::to_string(i) + "]");
+        while (text_[begin_of_next()] != ']')
+            if (!value(place.elements.emplace_back(), depth + 1))
+                return complain_inside("[" + std::to_string(place.elements.size() - 1) + "]");
         ++at_;
         return true;
     }
 
     std::string_view text_;
-    std::unordered_map<const Json*, std::size_t>& offsets_;
     std::size_t at_ = 0;
 };
 
@@ -171,7 +163,7 @@ std::optional<Document> Document::parse(std::string_view text, const std::string
         return refuse(0, "", "starts with a byte order mark: save it without one");
     if (is_utf16(text)) return refuse(0, "", "is UTF-16: save it as UTF-8");
     try {
-        document.root_ = std::make_unique<Json>(Json::parse(text));
+        document.root_ = Json::parse(text);
     } catch (const Json::parse_error& error) {
         const std::size_t offset = error.byte == 0 ? 0 : error.byte - 1;
         const auto mistake =
@@ -180,8 +172,8 @@ std::optional<Document> Document::parse(std::string_view text, const std::string
     } catch (const Json::out_of_range&) {
         // A number that no type can hold. The scanner finds its place.
     }
-    Scanner scanner(text, document.offsets_);
-    if (scanner.value(document.root_.get(), 0)) return document;
+    Scanner scanner(text);
+    if (scanner.value(document.place_, 0)) return document;
     return refuse(scanner.complaint_offset, scanner.complaint_path, scanner.complaint);
 }
 
@@ -192,38 +184,49 @@ Document::Document(std::string_view text, std::string file_name)
         if (text[i] == '\n') line_starts_.push_back(i + 1);
 }
 
-Finding Document::at(std::size_t offset) const {
-    const auto next = std::upper_bound(line_starts_.begin(), line_starts_.end(), offset);
+Document::Document(Json root) : root_(std::move(root)) {}
+
+Finding Document::at(std::optional<std::size_t> offset) const {
     Finding finding;
     finding.file = file_name_;
+    if (!offset || line_starts_.empty()) return finding;
+    const auto next = std::upper_bound(line_starts_.begin(), line_starts_.end(), *offset);
     finding.line = static_cast<int>(next - line_starts_.begin());
-    finding.column = static_cast<int>(offset - *std::prev(next)) + 1;
+    finding.column = static_cast<int>(*offset - *std::prev(next)) + 1;
     return finding;
 }
 
-const Json& Document::nearest(std::string_view path) const {
-    const Json* json = root_.get();
+std::optional<std::size_t> Document::offset_of(std::string_view path) const {
+    const Place* place = &place_;
+    const Json* json = &root_;
     while (!path.empty()) {
+        const Place* inner_place = nullptr;
+        const Json* inner = nullptr;
         if (path[0] == '[') {
             std::size_t index = 0;
             std::from_chars(path.data() + 1, path.data() + path.size(), index);
-            if (!json->is_array() || index >= json->size()) break;
-            json = &(*json)[index];
+            if (index < place->elements.size()) inner_place = &place->elements[index];
+            if (json->is_array() && index < json->size()) inner = &json->at(index);
             path.remove_prefix(std::min(path.find(']'), path.size() - 1) + 1);
         } else {
             if (path[0] == '.') path.remove_prefix(1);
             const std::string key(path.substr(0, path.find_first_of(".[")));
-            if (!json->is_object() || !json->contains(key)) break;
-            json = &(*json)[key];
+            const auto member = place->members.find(key);
+            if (member != place->members.end()) inner_place = &member->second;
+            if (json->is_object() && json->contains(key)) inner = &json->at(key);
             path.remove_prefix(key.size());
         }
+        if (inner != nullptr && inner_place == nullptr) return std::nullopt;  // it was added
+        if (inner == nullptr) break;
+        place = inner_place;
+        json = inner;
     }
-    return *json;
+    return place->offset;
 }
 
 Finding Document::finding(Finding::Severity severity, const std::string& path,
                           const std::string& message) const {
-    Finding finding = at(offsets_.at(&nearest(path)));
+    Finding finding = at(offset_of(path));
     finding.severity = severity;
     finding.path = path;
     finding.message = message;

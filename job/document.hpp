@@ -2,25 +2,29 @@
 //
 // A JSON text with the place of every value in it, so that a finding about "properties.nodeCount"
 // has a line and a column. nlohmann-json does not keep places. So the text is scanned a second
-// time, together with the values of nlohmann-json.
-//
-// Private to job/. Limits: 1 MiB of text, 64 levels.
+// time. Limits: 1 MiB of text, 64 levels.
 #pragma once
 
 #include <cstddef>
-#include <memory>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
 #include "job/spec.hpp"
 
 namespace batchai::job {
 
-using Json = nlohmann::json;
+using Json = nlohmann::ordered_json;  // a snapshot keeps the order of the user's keys
+
+// Where a value begins in the text, and the values in it.
+struct Place {
+    std::size_t offset = 0;
+    std::map<std::string, Place> members;
+    std::vector<Place> elements;
+};
 
 class Document {
   public:
@@ -28,7 +32,12 @@ class Document {
     static std::optional<Document> parse(std::string_view text, const std::string& file_name,
                                          std::vector<Finding>& findings);
 
-    const Json& root() const { return *root_; }
+    // Of no text: its findings have no place.
+    explicit Document(Json root);
+
+    const Json& root() const { return root_; }
+    // To change or add values. A finding about an added value has no place in the text.
+    Json& root() { return root_; }
 
     // A finding about the value at a path
     // ("properties.mountVolumes.azureFileShares[0].azureFileUrl"), or about the nearest value
@@ -38,23 +47,20 @@ class Document {
 
   private:
     Document(std::string_view text, std::string file_name);
-    Finding at(std::size_t offset) const;
-    const Json& nearest(std::string_view path) const;
+    Finding at(std::optional<std::size_t> offset) const;
+    std::optional<std::size_t> offset_of(std::string_view path) const;
 
-    std::unique_ptr<Json> root_;  // on the heap, so that values keep their addresses
+    Json root_;
+    Place place_;
     std::string file_name_;
     std::vector<std::size_t> line_starts_;
-    std::unordered_map<const Json*, std::size_t> offsets_;  // of values in the text
 };
 
 // Sorts by place in the file.
 void sort(std::vector<Finding>& findings);
 
-// Like parse_job, for a text that is parsed already.
-ParsedJob parse_job(const Document& document);
-
-// Like parse_job, and also returns a partial result if findings have an error. Keys with errors are
-// left out.
+// Reads a job from a document. It is a partial one if findings have an error then. Keys with errors
+// are left out.
 JobSpec read_job(const Document& document, std::vector<Finding>& findings);
 
 }  // namespace batchai::job

@@ -28,8 +28,9 @@ struct MountKind {
     bool is_remote = false;    // of a server or a program: root takes all values from the policy
     bool has_options = false;  // made by a client in the kernel, with options
     bool has_credentials = false;
-    bool has_modes = false;   // file_mode and directory_mode are those of all files
-    bool has_owners = false;  // login node and job see the same owners and modes
+    bool has_program = false;  // a [program.NAME] serves it as the job's user
+    bool has_modes = false;    // file_mode and directory_mode are those of all files
+    bool has_owners = false;   // login node and job see the same owners and modes
 };
 inline constexpr MountKind kMountKinds[] = {
     {.type = MountType::bind,
@@ -67,7 +68,8 @@ inline constexpr MountKind kMountKinds[] = {
      .name = "fuse",
      .source = SourceForm::any,
      .is_remote = true,
-     .has_credentials = true},
+     .has_credentials = true,
+     .has_program = true},
 };
 constexpr const MountKind& kind_of(MountType type) {
     return kMountKinds[static_cast<std::size_t>(type)];

@@ -4,7 +4,6 @@
 #include "job/policy.hpp"
 
 #include <cstdlib>
-#include <tuple>
 
 #include "job/layout.hpp"
 #include "job/names.hpp"
@@ -110,7 +109,7 @@ FileSystem read_file_system(Table& table, const SitePolicy& policy) {
     read_source(table, file_system);
     read_options(table, file_system);
     read_credentials(table, file_system);
-    if (file_system.type == MountType::fuse) {
+    if (kind_of(file_system.type).has_program) {
         table.require("program", file_system.program);
         if (!file_system.program.empty() && policy.programs.count(file_system.program) == 0)
             table.error("program", "there is no [program." + file_system.program + "]");
@@ -139,20 +138,18 @@ void refuse_overlap(Table& table, const VolumePolicy& volume, const SitePolicy& 
     }
 }
 
-// A table that maps one of Azure's names. The keys of names: {of the account, of the rest}.
-VolumePolicy read_volume(Table& table, Volume::Kind kind, const char* name,
-                         const SitePolicy& policy) {
+// A table that maps one of Azure's names.
+VolumePolicy read_volume(Table& table, const VolumeKind& kind, const SitePolicy& policy) {
     VolumePolicy volume;
-    volume.kind = kind;
-    const bool has_account = kind == Volume::Kind::share || kind == Volume::Kind::blob_container;
-    if (has_account) table.read_name("account", volume.account);
-    table.require(name, volume.name);
-    if (kind == Volume::Kind::cluster && !volume.name.empty())
+    volume.kind = kind.kind;
+    if (kind.has_account) table.read_name("account", volume.account);
+    table.require(kind.table_key, volume.name);
+    if (volume.kind == Volume::Kind::cluster && !volume.name.empty())
         if (const std::string why = why_no_mount_target(volume.name); !why.empty())
-            table.error(name, "'" + volume.name + "' " + why);
-    if (kind == Volume::Kind::cluster) refuse_overlap(table, volume, policy);
+            table.error(kind.table_key, "'" + volume.name + "' " + why);
+    if (volume.kind == Volume::Kind::cluster) refuse_overlap(table, volume, policy);
     volume.file_system = read_file_system(table, policy);
-    if (!has_account) refuse_job_credentials(table, volume.file_system);
+    if (!kind.has_account) refuse_job_credentials(table, volume.file_system);
     table.read_path("login_path", volume.login_path);
     table.finish();
     return volume;
@@ -172,7 +169,8 @@ AllowPolicy read_allow(Table& table, const SitePolicy& policy) {
     allow.file_system = read_file_system(table, policy);
     refuse_job_credentials(table, allow.file_system);
     const FileSystem& file_system = allow.file_system;
-    const bool by_path = file_system.type == MountType::fuse && file_system.source[0] == '/';
+    const bool by_path =
+        kind_of(file_system.type).has_program && file_system.source.starts_with('/');
     if (kind_of(file_system.type).is_remote && !by_path) {
         table.require("name", allow.name);
         if (!allow.name.empty() && !is_object_name(allow.name))
@@ -238,14 +236,6 @@ void read_prepare(Table& job, bool& all_nodes) {
     all_nodes = when == "all-nodes";
 }
 
-// [[share]] share = "...", and so on.
-constexpr std::tuple<const char*, const char*, Volume::Kind> kVolumeTables[] = {
-    {"share", "share", Volume::Kind::share},
-    {"blob_container", "container", Volume::Kind::blob_container},
-    {"file_server", "name", Volume::Kind::file_server},
-    {"unmanaged", "command", Volume::Kind::unmanaged},
-    {"cluster_volume", "path", Volume::Kind::cluster}};
-
 void read_sections(Table& root, SitePolicy& policy) {
     for (Table& paths : root.table("paths")) {
         paths.read_path("mount_root", policy.mount_root);
@@ -266,9 +256,9 @@ void read_sections(Table& root, SitePolicy& policy) {
     // Read these before the tables that name them.
     policy.programs = read_programs(root);
     policy.containers = read_containers(root);
-    for (const auto& [key, name, kind] : kVolumeTables)
-        for (Table& table : root.tables(key))
-            policy.volumes.push_back(read_volume(table, kind, name, policy));
+    for (const VolumeKind& kind : kVolumeKinds)
+        for (Table& table : root.tables(kind.table))
+            policy.volumes.push_back(read_volume(table, kind, policy));
     for (Table& table : root.tables("image"))
         policy.images.push_back(read_image(table, policy.containers));
     for (Table& table : root.tables("preparation"))

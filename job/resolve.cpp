@@ -20,19 +20,7 @@ bool matches(const std::string& glob, const std::string& text) {
 }
 
 std::string table_of(Volume::Kind kind) {
-    switch (kind) {
-        case Volume::Kind::share:
-            return "[[share]]";
-        case Volume::Kind::blob_container:
-            return "[[blob_container]]";
-        case Volume::Kind::file_server:
-            return "[[file_server]]";
-        case Volume::Kind::unmanaged:
-            return "[[unmanaged]]";
-        case Volume::Kind::cluster:
-            return "[[cluster_volume]]";
-    }
-    return {};
+    return std::string("[[") + kind_of(kind).table + "]]";
 }
 
 }  // namespace

@@ -16,8 +16,6 @@ namespace {
 
 const std::string kCommentStart = "batchai:";
 
-using OrderedJson = nlohmann::ordered_json;  // the snapshot keeps the order of the user's keys
-
 sys::Result<std::string> new_uuid() {
     auto uuid = sys::read_file("/proc/sys/kernel/random/uuid", 64);
     if (!uuid) return uuid;
@@ -26,28 +24,27 @@ sys::Result<std::string> new_uuid() {
 }
 
 // "properties.mountVolumes.azureFileShares[0]", below the document's root.
-OrderedJson& volume_at(OrderedJson& root, const std::string& key) {
+Json& volume_at(Json& root, const std::string& key) {
     std::string pointer = "/" + key;
     for (char& c : pointer)
         if (c == '.' || c == '[') c = '/';
     pointer.pop_back();
-    return root[OrderedJson::json_pointer(pointer)];
+    return root[Json::json_pointer(pointer)];
 }
 
 // volumes: of the same document.
-void fill_in(OrderedJson& root, std::vector<Volume> volumes, const std::string& account,
+void fill_in(Json& root, std::vector<Volume> volumes, const std::string& account,
              const std::string& storage_key) {
     fill_in(volumes, account, storage_key);
     for (const Volume& volume : volumes) {
-        if (volume.kind != Volume::Kind::share && volume.kind != Volume::Kind::blob_container)
-            continue;
-        OrderedJson& json = volume_at(root, volume.key);
+        if (!kind_of(volume.kind).has_account) continue;
+        Json& json = volume_at(root, volume.key);
         if (!account.empty()) fill_in_account(json, account);
         if (!volume.account_key.empty()) json["credentials"]["accountKey"] = volume.account_key;
     }
 }
 
-OrderedJson identity_json(const Identity& identity) {
+Json identity_json(const Identity& identity) {
     return {{"subscription", identity.subscription},
             {"resourceGroup", identity.resource_group},
             {"workspace", identity.workspace},
@@ -65,12 +62,12 @@ bool is_in_place(const std::string& file_name, const Identity& identity,
                                        ignored);
 }
 
-sys::Result<std::string> store(const OrderedJson& root, const std::string& record) {
+sys::Result<std::string> store(const Json& root, const std::string& record) {
     if (auto made = sys::make_directories(record, 0700); !made)  // only the user may read it
         return made.error().in("record directory");
     const std::string path = record + "/job.json";
     if (auto written = sys::write_file(
-            path, root.dump(4, ' ', false, OrderedJson::error_handler_t::replace) + "\n", 0600);
+            path, root.dump(4, ' ', false, Json::error_handler_t::replace) + "\n", 0600);
         !written) {
         std::error_code ignored;
         std::filesystem::remove(record, ignored);  // unless it has other files
@@ -94,13 +91,12 @@ sys::Result<std::string> data_directory() {
     return sys::Error{"neither XDG_DATA_HOME nor HOME names a directory"};
 }
 
-sys::Result<std::string> write_snapshot(const std::string& text, const std::string& file_name,
+sys::Result<std::string> write_snapshot(const ParsedJob& parsed, const std::string& file_name,
                                         Identity identity, const std::string& storage_account,
                                         const std::string& storage_key) {
     const auto data = data_directory();
     if (!data) return data;
     const std::string records = *data + "/jobs";
-    const ParsedJob parsed = parse_job(text, file_name);
     if (!parsed.spec) return sys::Error{file_name + ": not a job file"};
     if (parsed.spec->identity) {
         if (is_in_place(file_name, *parsed.spec->identity, records)) return file_name;
@@ -111,7 +107,7 @@ sys::Result<std::string> write_snapshot(const std::string& text, const std::stri
         if (!uuid) return uuid;
         identity.uuid = *uuid;
     }
-    OrderedJson root = OrderedJson::parse(text);  // parse_job has read it: it does not throw
+    Json root = parsed.document->root();
     fill_in(root, parsed.spec->volumes, storage_account, storage_key);
     root["batchai"] = identity_json(identity);
     return store(root, records + "/" + identity.uuid);
@@ -139,7 +135,7 @@ sys::Result<std::string> write_task_snapshot(const std::string& snapshot, unsign
     if (!parsed.spec || !parsed.spec->identity) return sys::Error{snapshot + ": not a snapshot"};
     Identity identity = *parsed.spec->identity;
     identity.uuid += "-" + std::to_string(task);
-    OrderedJson root = OrderedJson::parse(*text);  // parse_job has read it: it does not throw
+    Json root = parsed.document->root();
     root["batchai"] = identity_json(identity);
     const auto record = std::filesystem::path(snapshot).parent_path();
     return store(root, (record.parent_path() / identity.uuid).string());

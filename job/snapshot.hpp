@@ -15,13 +15,13 @@ namespace batchai::job {
 sys::Result<std::string> data_directory();
 
 // Writes <data directory>/jobs/<uuid>/job.json (0600 in a 0700 directory) and returns its path. An
-// empty identity.uuid makes a new one. parse_job must accept text. If storage_account is not empty,
-// it replaces the placeholder, and storage_key is the key of its shares and containers without a
-// key in the file (volumes.hpp).
+// empty identity.uuid makes a new one. The job file must be without errors. If storage_account is
+// not empty, it replaces the placeholder, and storage_key is the key of its shares and containers
+// without a key in the file (volumes.hpp).
 //
-// If text is a snapshot already and its file is in the data directory, nothing is written and
-// file_name is returned. A copy of a snapshot becomes a new job, with a uuid of its own.
-sys::Result<std::string> write_snapshot(const std::string& text, const std::string& file_name,
+// If the job file is a snapshot already and its file is in the data directory, nothing is written
+// and file_name is returned. A copy of a snapshot becomes a new job, with a uuid of its own.
+sys::Result<std::string> write_snapshot(const ParsedJob&, const std::string& file_name,
                                         Identity identity, const std::string& storage_account,
                                         const std::string& storage_key = {});
 

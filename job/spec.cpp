@@ -352,18 +352,19 @@ JobSpec read_job(const Document& document, std::vector<Finding>& findings) {
     return spec;
 }
 
-ParsedJob parse_job(const Document& document) {
+ParsedJob parse_job(std::shared_ptr<Document> document) {
     ParsedJob parsed;
-    JobSpec spec = read_job(document, parsed.findings);
+    JobSpec spec = read_job(*document, parsed.findings);
     if (!has_error(parsed.findings)) parsed.spec = std::move(spec);
+    parsed.document = std::move(document);
     return parsed;
 }
 
 ParsedJob parse_job(std::string_view text, const std::string& file_name) {
     ParsedJob parsed;
-    const auto document = Document::parse(text, file_name, parsed.findings);
+    auto document = Document::parse(text, file_name, parsed.findings);
     if (!document) return parsed;
-    return parse_job(*document);
+    return parse_job(std::make_shared<Document>(*std::move(document)));
 }
 
 }  // namespace batchai::job

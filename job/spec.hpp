@@ -10,6 +10,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -60,7 +61,31 @@ struct Volume {
     std::string key;  // where in the job file: "properties.mountVolumes.azureFileShares[0]"
 };
 
-std::string name_of(Volume::Kind);  // "share", "blob container", ...
+// A row for each kind of volume: its names in messages, in the job file and in the site policy.
+struct VolumeKind {
+    Volume::Kind kind;
+    const char* name;
+    const char* list;           // of mountVolumes; null: it is in no job file
+    const char* name_key;       // of the volume's name there
+    const char* directory_key;  // of its directory below that name
+    const char* table;          // of the policy
+    const char* table_key;      // of the volume's name there
+    bool has_account = false;   // it belongs to a storage account
+};
+inline constexpr VolumeKind kVolumeKinds[] = {
+    {Volume::Kind::share, "share", "azureFileShares", "azureFileUrl", "azureFileUrl", "share",
+     "share", true},
+    {Volume::Kind::blob_container, "blob container", "azureBlobFileSystems", "containerName",
+     "containerName", "blob_container", "container", true},
+    {Volume::Kind::file_server, "file server", "fileServers", "fileServer.id", "sourceDirectory",
+     "file_server", "name"},
+    {Volume::Kind::unmanaged, "mount command", "unmanagedFileSystems", "mountCommand",
+     "mountCommand", "unmanaged", "command"},
+    {Volume::Kind::cluster, "cluster volume", nullptr, "", "", "cluster_volume", "path"},
+};
+constexpr const VolumeKind& kind_of(Volume::Kind kind) {
+    return kVolumeKinds[static_cast<std::size_t>(kind)];
+}
 
 // "share 'data' of account 'a'", "file server 'nfs1'".
 std::string describe(const Volume&);
@@ -160,9 +185,12 @@ struct Finding {
     std::string text() const;
 };
 
+class Document;
+
 struct ParsedJob {
     std::optional<JobSpec> spec;  // absent when any finding is an error
     std::vector<Finding> findings;
+    std::shared_ptr<Document> document;  // null: the text is not JSON
 };
 
 bool has_error(const std::vector<Finding>& findings);
@@ -175,5 +203,7 @@ inline constexpr std::size_t kMaxJobBytes = 1 << 20;
 // impossible values are errors; every error of the file is reported, not only the first. Keys named
 // "comment*" or "$comment" are ignored.
 ParsedJob parse_job(std::string_view text, const std::string& file_name);
+// Reads a document again, which may have been changed since it was parsed.
+ParsedJob parse_job(std::shared_ptr<Document>);
 
 }  // namespace batchai::job

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "job/volumes.hpp"
 
+#include <algorithm>
 #include <set>
 
 #include "job/file_system.hpp"
@@ -11,6 +12,10 @@
 namespace batchai::job {
 
 namespace {
+
+static_assert(std::ranges::all_of(kVolumeKinds, [](const VolumeKind& kind) {
+    return &kind_of(kind.kind) == &kind;
+}));
 
 // True for a host of Azure Storage that has no file shares, such as ACCOUNT.blob.core.windows.net.
 bool is_other_service(const std::string& host) {
@@ -137,16 +142,9 @@ void read_mount_path(Reader& reader, const std::vector<Volume>& others, Volume& 
                                   other.relative_mount_path + "'");
 }
 
-struct KindOfVolume {
-    const char* key;
-    Volume::Kind kind;
-    void (*read)(Reader&, Volume&);
-};
-constexpr KindOfVolume kVolumeKinds[] = {
-    {"azureFileShares", Volume::Kind::share, read_share},
-    {"azureBlobFileSystems", Volume::Kind::blob_container, read_blob_container},
-    {"fileServers", Volume::Kind::file_server, read_file_server},
-    {"unmanagedFileSystems", Volume::Kind::unmanaged, read_unmanaged}};
+// In the order of kVolumeKinds.
+constexpr void (*kReaders[])(Reader&, Volume&) = {read_share, read_blob_container, read_file_server,
+                                                  read_unmanaged};
 
 }  // namespace
 
@@ -154,23 +152,36 @@ std::vector<Volume> read_volumes(Reader& properties) {
     std::vector<Volume> volumes;
     auto mounts = properties.object("mountVolumes");
     if (!mounts) return volumes;
-    for (const KindOfVolume& kind : kVolumeKinds)
-        for (Reader& reader : mounts->objects(kind.key)) {
+    for (const VolumeKind& kind : kVolumeKinds) {
+        if (kind.list == nullptr) continue;
+        for (Reader& reader : mounts->objects(kind.list)) {
             Volume volume;
             volume.kind = kind.kind;
             volume.key = reader.path();
-            kind.read(reader, volume);
+            kReaders[static_cast<std::size_t>(kind.kind)](reader, volume);
             read_mount_path(reader, volumes, volume);
             reader.finish();
             volumes.push_back(volume);
         }
+    }
     mounts->finish();
+    return volumes;
+}
+
+sys::Result<std::vector<Volume>> read_volumes(Json mount_volumes) {
+    const Document document(Json{{"mountVolumes", std::move(mount_volumes)}});
+    std::vector<Finding> findings;
+    Reader properties(document, document.root(), "properties", findings);
+    auto volumes = read_volumes(properties);
+    for (const Finding& finding : findings)
+        if (finding.severity == Finding::Severity::error)
+            return sys::Error{finding.path + ": " + finding.message};
     return volumes;
 }
 
 void fill_in(std::vector<Volume>& volumes, const std::string& account, const std::string& key) {
     const auto is_of_account = [](const Volume& volume) {
-        return volume.kind == Volume::Kind::share || volume.kind == Volume::Kind::blob_container;
+        return kind_of(volume.kind).has_account;
     };
     std::set<std::string> accounts;
     for (Volume& volume : volumes) {
@@ -188,24 +199,8 @@ void fill_in(std::vector<Volume>& volumes, const std::string& account, const std
     }
 }
 
-std::string name_of(Volume::Kind kind) {
-    switch (kind) {
-        case Volume::Kind::share:
-            return "share";
-        case Volume::Kind::blob_container:
-            return "blob container";
-        case Volume::Kind::file_server:
-            return "file server";
-        case Volume::Kind::unmanaged:
-            return "mount command";
-        case Volume::Kind::cluster:
-            return "cluster volume";
-    }
-    return {};
-}
-
 std::string describe(const Volume& volume) {
-    return name_of(volume.kind) + " '" + volume.name + "'" +
+    return std::string(kind_of(volume.kind).name) + " '" + volume.name + "'" +
            (volume.account.empty() ? "" : " of account '" + volume.account + "'");
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Reads mountVolumes of a job file. Private to job/.
+// Reads mountVolumes of a job file.
 #pragma once
 
 #include <string>
@@ -18,6 +18,8 @@ inline constexpr std::string_view kKeyPlaceholder = "<AZURE_BATCHAI_STORAGE_KEY>
 
 // Reads all four kinds, in the file's order within each. Two volumes at one path are an error.
 std::vector<Volume> read_volumes(Reader& properties);
+// The same for mountVolumes of no file. An error: the first mistake in one.
+sys::Result<std::vector<Volume>> read_volumes(Json mount_volumes);
 
 // Fills in the values that a job file leaves to its user. The account replaces its placeholder. The
 // key is the named account's or, if none is named, that of the only account of the volumes. It

@@ -23,7 +23,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-void check_file(const Machine& machine, Report& report) {
+void check_policy_file(const Machine& machine, Report& report) {
     if (!machine.policy) {
         std::istringstream lines(machine.policy.error().message);
         for (std::string line; std::getline(lines, line);) report.error(line);
@@ -42,7 +42,8 @@ void check_login_paths(const Machine& machine, Report& report) {
         std::error_code error;
         if (!volume.login_path.empty() && !fs::is_directory(volume.login_path, error))
             report.warning(fmt::format("{} {}: login_path {} is not a directory here",
-                                       job::name_of(volume.kind), volume.name, volume.login_path));
+                                       job::kind_of(volume.kind).name, volume.name,
+                                       volume.login_path));
     }
 }
 
@@ -78,7 +79,7 @@ void check_users_programs(const Machine& machine, Report& report) {
     if (!machine.policy) return;
     std::set<std::string> programs;
     for (const auto* entry : job::file_systems(*machine.policy))
-        if (entry->type == job::MountType::fuse &&
+        if (job::kind_of(entry->type).has_program &&
             entry->credentials.kind != job::CredentialsSource::Kind::store)
             programs.insert(entry->program);
     for (const auto& program : programs)
@@ -205,7 +206,7 @@ bool uses(const job::SitePolicy& policy, job::MountType type) {
 std::vector<Check> policy_checks() {
     return {
         {"policy", "the site policy: its words, and whether only root can change it", "",
-         check_file},
+         check_policy_file},
         {"storage", "the policy's login_path directories",
          "Mount it, or leave login_path out on a machine where nothing is submitted",
          check_login_paths},

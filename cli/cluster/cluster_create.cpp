@@ -19,6 +19,7 @@
 #include "cli/policy/policy_entries.hpp"
 #include "cli/verbs.hpp"
 #include "job/parameter_file.hpp"
+#include "job/volumes.hpp"
 #include "slurm/nodes.hpp"
 #include "sys/clock.hpp"
 
@@ -86,8 +87,9 @@ void say_what_is_not_taken(const NewCluster& args, const json& file) {
 
 // The file's volumes and those of the options.
 json volumes_of(const NewCluster& args, const json& file) {
-    json setup{{"mountVolumes", parameter(file, "nodeSetup/mountVolumes")}};
-    merge_volumes(setup, mount_volumes(args.mounts, args.scope));
+    job::Json merged{{"mountVolumes", parameter(file, "nodeSetup/mountVolumes")}};
+    merge_volumes(merged, mount_volumes(args.mounts, args.scope));
+    json setup = merged;
     fill_in_account(setup["mountVolumes"], args.mounts.account);
     hide_credentials(setup);
     return setup["mountVolumes"].empty() ? json() : setup["mountVolumes"];
@@ -96,7 +98,7 @@ json volumes_of(const NewCluster& args, const json& file) {
 // Whether jobs will find the volumes here. If not, it says why and returns the exit code.
 int check_volumes(const NewCluster& args, const json& mount_volumes) {
     if (mount_volumes.is_null()) return kOk;
-    const auto volumes = read_volumes(mount_volumes);
+    const auto volumes = job::read_volumes(mount_volumes);
     if (!volumes) return fail(kBadInput, volumes.error().in("cluster " + args.name));
     const auto policy = load_site_policy();
     if (!policy) return fail(kEnvironment, policy.error());
@@ -165,7 +167,8 @@ std::string already_there(const NewCluster& args) {
         args.name, args.scope.workspace, args.scope.resource_group);
 }
 
-int create(const Session& session, NewCluster args) {
+int create(const Session& session, Store& store, const NewCluster& given) {
+    NewCluster args = given;
     json file = json::object();
     if (!args.file.empty()) {
         auto read = read_parameters(args.file, job::check_cluster_file);
@@ -175,10 +178,8 @@ int create(const Session& session, NewCluster args) {
     }
     if (args.auto_storage && args.mounts.share.empty() && args.mounts.container.empty())
         use_auto_storage(args.mounts);
-    auto store = open_store();
-    if (!store) return fail(kEnvironment, store.error());
-    const auto known = store->history.find(Resource::Kind::cluster, args.scope.resource_group,
-                                           args.scope.workspace, args.name);
+    const auto known = store.history.find(Resource::Kind::cluster, args.scope.resource_group,
+                                          args.scope.workspace, args.name);
     if (!known) return fail(kFailed, known.error());
     if (*known && !args.replace) return fail(kFailed, already_there(args));
     const json volumes = volumes_of(args, file);
@@ -189,7 +190,7 @@ int create(const Session& session, NewCluster args) {
     if (!partition) return fail(kEnvironment, partition.error());
     if (const auto wrong = wrong_size(args.size, *partition); !wrong.empty())
         return fail(kBadInput, "cluster " + args.name + ": " + wrong);
-    if (auto done = remember_workspace(store->history, args.scope); !done)
+    if (auto done = remember_workspace(store.history, args.scope); !done)
         return fail(kFailed, done.error());
     say_what_is_not_taken(args, file);
 
@@ -206,8 +207,8 @@ int create(const Session& session, NewCluster args) {
     if (args.size.least) resource.document["autoScale"] = auto_scale_json(args.size);
     if (!site.gres.empty()) resource.document["gres"] = site.gres;
     if (!args.user_name.empty()) resource.document["userName"] = args.user_name;
-    if (auto done = store->history.put(resource); !done) return fail(kFailed, done.error());
-    return print_cluster(session, *store, resource);
+    if (auto done = store.history.put(resource); !done) return fail(kFailed, done.error());
+    return print_cluster(session, store, resource);
 }
 
 }  // namespace
@@ -240,7 +241,7 @@ void add_cluster_create(CLI::App& parent, Session& session) {
     ignore_options(*verb, {"--custom-image", "-k,--ssh-key", "-p,--password",
                            "--storage-account-key", "--subnet", "-l,--location"});
     ignore_flags(*verb, {"--generate-ssh-keys", "--no-wait"});
-    set_action(*verb, session, args, create);
+    set_store_action(*verb, session, args, create);
 }
 
 }  // namespace batchai::cli

@@ -11,7 +11,6 @@
 #include "cli/policy/policy_entries.hpp"
 #include "cli/verbs.hpp"
 #include "job/spec.hpp"
-#include "sys/file.hpp"
 
 namespace batchai::cli {
 namespace {
@@ -44,18 +43,18 @@ nlohmann::json finding_json(const job::Finding& finding) {
 }
 
 int run(const Session& session, const CheckArgs& args) {
-    const auto text = sys::read_file(args.file, job::kMaxJobBytes);
-    if (!text) return fail(kBadInput, text.error());
+    auto file = read_job_file(args.file);
+    if (!file) return fail(kBadInput, file.error());
     const auto policy = load_site_policy();
     if (!policy) return fail(kEnvironment, policy.error());
-    const auto parsed = check_text(*text, args.file, *policy, args.storage, {}, {});
+    const auto parsed = check_file(*std::move(file), args.file, *policy, args.storage, {}, {});
     if (args.json) {
         auto findings = nlohmann::json::array();
         for (const auto& finding : parsed.findings) findings.push_back(finding_json(finding));
         if (const int code = session.print(findings); code != kOk) return code;
     } else {
         for (const auto& finding : parsed.findings) std::cerr << finding.text() << '\n';
-        if (!parsed.spec) print_missing_entries(*policy, missing_entries(*policy, *text));
+        if (!parsed.spec) print_missing_entries(*policy, missing_entries(*policy, parsed));
     }
     return parsed.spec ? kOk : kBadInput;
 }

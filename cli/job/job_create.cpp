@@ -24,6 +24,7 @@
 #include "job/layout.hpp"
 #include "job/record.hpp"
 #include "job/snapshot.hpp"
+#include "job/volumes.hpp"
 #include "slurm/nodes.hpp"
 #include "slurm/submit.hpp"
 #include "sys/file.hpp"
@@ -48,7 +49,7 @@ struct CreateArgs {
 // maxWallClockTime, or the partition's limit if that is shorter. Slurm would not start a longer
 // job.
 long allowed_time(const CheckedJob& job, const slurm::Partition& partition) {
-    const long wanted = *job.spec.time_limit;
+    const long wanted = *job.spec().time_limit;
     const long allowed = partition.time_limit.value_or(wanted);
     if (wanted <= allowed) return wanted;
     note(
@@ -90,7 +91,7 @@ sys::Result<slurm::Submission> plan(const CreateArgs& args, const job::SitePolic
     if (launcher.empty()) return sys::Error{"batchai-launch: not found beside batchai"};
     slurm::Submission submission;
     submission.job_name = args.input.name;
-    submission.nodes = job.spec.node_count;
+    submission.nodes = job.spec().node_count;
     submission.partition = cluster.partition;
     submission.gres = cluster.gres;
     submission.launcher = launcher;
@@ -102,14 +103,14 @@ sys::Result<slurm::Submission> plan(const CreateArgs& args, const job::SitePolic
     submission.exclusive = policy.exclusive;
     std::vector<std::string> given = args.named;
     given.insert(given.end(), args.after_dashes.begin(), args.after_dashes.end());
-    const std::string priority = job::priority_option(policy, job.spec.priority);
+    const std::string priority = job::priority_option(policy, job.spec().priority);
     if (!priority.empty() && !gives(given, "--nice", "") && !gives(given, "--qos", "-q") &&
         std::getenv("SBATCH_QOS") == nullptr)
         submission.pass_through.push_back(priority);
     // With AccountingStoreFlags=job_comment, Slurm's accounting keeps the comment.
     if (!gives(given, "--comment", "")) submission.comment = job::comment_of(args.input.identity());
     // SBATCH_TIMELIMIT is the user's choice too.
-    if (job.spec.time_limit && !gives(given, "--time", "-t") &&
+    if (job.spec().time_limit && !gives(given, "--time", "-t") &&
         std::getenv("SBATCH_TIMELIMIT") == nullptr)
         submission.pass_through.push_back("--time=" +
                                           job::slurm_time(allowed_time(job, partition)));
@@ -149,9 +150,9 @@ void say_submitted(const CreateArgs& args, const JobRow& row, const CheckedJob& 
         if (name != "default") which += fmt::format("{} {} ", option, sys::shell_quoted(name));
     std::string text =
         fmt::format("Job {} is Slurm's job {}: {}{}\n", identity.name, row.number.text(),
-                    sys::plural(job.spec.node_count, "node"),
+                    sys::plural(job.spec().node_count, "node"),
                     submission.partition.empty() ? "" : " of partition " + submission.partition);
-    if (const auto output = job::login_stdouterr_directory(job.spec, policy, identity))
+    if (const auto output = job::login_stdouterr_directory(job.spec(), policy, identity))
         text += fmt::format("Output:  {}\n", *output);
     text += fmt::format("List:    batchai job file list {}-j {} -o table\n", which, identity.name);
     if (!args.wait)
@@ -202,12 +203,6 @@ int submit_job(const Session& session, Store store, const CreateArgs& args, cons
     return wait_for_job(named, kWaitInterval);
 }
 
-// text has no errors. Empty: the file names no cluster.
-std::string cluster_of(const std::string& text) {
-    const auto parsed = job::parse_job(text, "");
-    return parsed.spec ? parsed.spec->cluster : "";
-}
-
 sys::Result<void> is_known(const job::SitePolicy& policy, job::Volume volume,
                            const std::string& account) {
     if (volume.account.empty()) volume.account = account;
@@ -223,7 +218,7 @@ nlohmann::json allowed_volumes(const CreateArgs& args, const job::SitePolicy& po
     for (const auto& [list, items] : volumes.items()) {
         if (!items.is_array()) continue;
         for (const auto& item : items) {
-            const auto read = read_volumes({{list, nlohmann::json::array({item})}});
+            const auto read = job::read_volumes({{list, nlohmann::json::array({item})}});
             const auto usable = read ? is_known(policy, read->front(), args.input.storage.name)
                                      : sys::Result<void>(read.error());
             if (usable)
@@ -250,9 +245,9 @@ void heed_old_options(CreateArgs& args, std::size_t times) {
 int run(const Session& session, CreateArgs args) {
     if (auto right = check_words(args.after_dashes); !right) return fail(kBadInput, right.error());
     const bool is_files = args.input.cluster.empty() && args.partition.empty();
-    const auto text = sys::read_file(args.input.config_file, job::kMaxJobBytes);
-    if (!text) return fail(kBadInput, text.error());  // the user's mistake before the site's
-    if (is_files) args.input.cluster = cluster_of(*text);
+    auto file = read_job_file(args.input.config_file);
+    if (!file) return fail(kBadInput, file.error());  // the user's mistake before the site's
+    if (is_files && file->spec) args.input.cluster = file->spec->cluster;
     const auto policy = load_site_policy();
     if (!policy) return fail(kEnvironment, policy.error());
     auto store = open_store();
@@ -270,10 +265,11 @@ int run(const Session& session, CreateArgs args) {
     const auto partition = slurm::find_partition(cluster->partition);
     if (!partition) return fail(kEnvironment, partition.error());
     args.input.volumes = allowed_volumes(args, *policy, cluster->volumes);
-    const auto job = check_input(args.input, *policy, static_cast<int>(partition->nodes.size()));
+    const auto job = check_input(*std::move(file), args.input, *policy,
+                                 static_cast<int>(partition->nodes.size()));
     if (!job) return kBadInput;
     if (args.without_plugin)
-        if (auto able = check_without_plugin(job->spec, *policy); !able)
+        if (auto able = check_without_plugin(job->spec(), *policy); !able)
             return fail(kBadInput, able.error());
     auto submission = plan(args, *policy, *job, *cluster, *partition);
     if (!submission) return fail(kEnvironment, submission.error());

@@ -40,6 +40,19 @@ struct FileArgs {
     std::string file;
 };
 
+// A job and the directory of it that the options name.
+struct OpenOutput {
+    NamedJob job;
+    std::string directory;
+};
+sys::Result<OpenOutput> open_output(const FileArgs& args) {
+    auto job = open_job(args.job);
+    if (!job) return job.error();
+    auto directory = output_directory(*job, args.directory, args.path);
+    if (!directory) return directory.error();
+    return OpenOutput{*std::move(job), *std::move(directory)};
+}
+
 std::string url_of(const std::string& path) {
     return "file://" + path;
 }
@@ -80,11 +93,9 @@ Table file_table(const nlohmann::json& entries) {
 }
 
 int list(const Session& session, const FileArgs& args) {
-    auto job = open_job(args.job);
-    if (!job) return fail(kBadInput, job.error());
-    const auto directory = output_directory(*job, args.directory, args.path);
-    if (!directory) return fail(kBadInput, directory.error());
-    const auto entries = list_directory(*directory);
+    const auto open = open_output(args);
+    if (!open) return fail(kBadInput, open.error());
+    const auto entries = list_directory(open->directory);
     if (!entries) return fail(kFailed, entries.error());
     return session.print(*entries, file_table);
 }
@@ -112,20 +123,18 @@ sys::Result<void> check_planned(const NamedJob& job, const FileArgs& args) {
 }
 
 int stream(const FileArgs& args) {
-    auto job = open_job(args.job);
-    if (!job) return fail(kBadInput, job.error());
-    const auto directory = output_directory(*job, args.directory, args.path);
-    if (!directory) return fail(kBadInput, directory.error());
+    auto open = open_output(args);
+    if (!open) return fail(kBadInput, open.error());
     if (args.file.find('/') != std::string::npos || args.file == "..")
         return fail(kBadInput, "--file-name " + args.file +
                                    ": must be a name: give its directory with --path");
 
-    const std::string path = *directory + "/" + args.file;
+    const std::string path = open->directory + "/" + args.file;
     FileFollower file(path, write_out);
     if (!file.exists())
-        if (const auto planned = check_planned(*job, args); !planned)
+        if (const auto planned = check_planned(open->job, args); !planned)
             return fail(kBadInput, planned.error());
-    JobWatch watch(*job);
+    JobWatch watch(open->job);
     slurm::Poll poll;
     FollowCallbacks callbacks;
     callbacks.is_over = [&]() -> sys::Result<bool> {

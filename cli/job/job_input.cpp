@@ -1,22 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/job/job_input.hpp"
 
-#include "cli/command_options.hpp"
-#include "job/spec.hpp"
-#include "sys/clock.hpp"
-
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
-#include <iostream>
 
-#include "cli/output/time_text.hpp"
+#include "cli/command_options.hpp"
+#include "cli/job/parameter_file.hpp"
 #include "cli/policy/policy_entries.hpp"
 #include "job/check.hpp"
+#include "job/document.hpp"
 #include "job/snapshot.hpp"
+#include "job/spec.hpp"
+#include "sys/clock.hpp"
 #include "sys/directories.hpp"
 #include "sys/file.hpp"
 #include "sys/users.hpp"
@@ -26,27 +25,13 @@ namespace {
 
 constexpr const char* kStorageKey = "AZURE_BATCHAI_STORAGE_KEY";
 
-// The job file with the volumes of the cluster and of the options; empty if there are none.
-std::string with_volumes(const std::string& text, const JobInput& input) {
+void add_volumes(job::Document& document, const JobInput& input) {
+    job::Json& root = document.root();
+    if (!root.is_object() || !root.contains("properties")) return;
     MountOptions options = input.mounts;
     options.account = input.storage.name;
-    nlohmann::json volumes{{"mountVolumes", mount_volumes(options, input.scope)}};
-    merge_volumes(volumes, input.volumes);
-    auto document = nlohmann::json::parse(text, nullptr, false);
-    if (volumes["mountVolumes"].empty() || !document.is_object()) return {};
-    merge_volumes(document["properties"], volumes["mountVolumes"]);
-    return document.dump(4);
-}
-
-// The merged text has other line numbers than the user's file. So a finding about the file gets its
-// place from a check of the file alone, and a finding about an added volume gets none.
-void take_place(job::Finding& finding, const std::vector<job::Finding>& places) {
-    finding.line = finding.column = 0;
-    for (const auto& place : places)
-        if (place.path == finding.path && place.message == finding.message) {
-            finding.line = place.line;
-            finding.column = place.column;
-        }
+    merge_volumes(root["properties"], mount_volumes(options, input.scope));
+    merge_volumes(root["properties"], input.volumes);
 }
 
 void remove_record(const Store& store, const JobRow& row) {
@@ -125,7 +110,13 @@ sys::Result<job::SitePolicy> load_job_policy(const Store& store, const JobRow& r
     return sys::is_regular_file(file) ? job::load_policy(file) : load_site_policy();
 }
 
-job::ParsedJob check_text(const std::string& text, const std::string& file,
+sys::Result<job::ParsedJob> read_job_file(const std::string& file) {
+    const auto text = sys::read_file(file, job::kMaxJobBytes);
+    if (!text) return text.error();
+    return job::parse_job(*text, file);
+}
+
+job::ParsedJob check_file(job::ParsedJob parsed, const std::string& file,
                           const job::SitePolicy& policy, const StorageAccount& storage,
                           std::optional<int> cluster_nodes, std::optional<job::Identity> identity,
                           bool brings_scripts) {
@@ -142,35 +133,19 @@ job::ParsedJob check_text(const std::string& text, const std::string& file,
     options.writable = sys::check_writable;
     options.user = sys::own_names();
     options.identity = std::move(identity);
-    return job::check_job(text, file, policy, options);
+    return job::check_job(std::move(parsed), policy, options);
 }
 
-std::optional<CheckedJob> check_input(const JobInput& input, const job::SitePolicy& policy,
+std::optional<CheckedJob> check_input(job::ParsedJob parsed, const JobInput& input,
+                                      const job::SitePolicy& policy,
                                       std::optional<int> cluster_nodes) {
-    auto text = sys::read_file(input.config_file, job::kMaxJobBytes);
-    if (!text) {
-        fail(kBadInput, text.error());
-        return std::nullopt;
-    }
-    const auto check = [&](const std::string& checked) {
-        return check_text(checked, input.config_file, policy, input.storage, cluster_nodes,
-                          input.identity(), input.brings_scripts);
-    };
-    auto parsed = check(*text);
-    if (const std::string merged = with_volumes(*text, input); !merged.empty()) {
-        const auto places = std::move(parsed.findings);
-        parsed = check(merged);
-        for (auto& finding : parsed.findings) take_place(finding, places);
-        *text = merged;
-    }
+    if (parsed.document) add_volumes(*parsed.document, input);
+    parsed = check_file(std::move(parsed), input.config_file, policy, input.storage, cluster_nodes,
+                        input.identity(), input.brings_scripts);
     if (shows_notes()) job::leave_out_known_notes(parsed.findings);
-    for (const auto& finding : parsed.findings)
-        if (finding.severity == job::Finding::Severity::error)
-            fail(kBadInput, finding.text());
-        else
-            note(finding.text());
+    print_findings(parsed.findings);
     if (!parsed.spec) {
-        print_missing_entries(policy, missing_entries(policy, *text));
+        print_missing_entries(policy, missing_entries(policy, parsed));
         return std::nullopt;
     }
     if (parsed.spec->identity) {
@@ -178,12 +153,12 @@ std::optional<CheckedJob> check_input(const JobInput& input, const job::SitePoli
                             ": is the snapshot of a submitted job: submit the file it was made of");
         return std::nullopt;
     }
-    return CheckedJob{*std::move(text), *std::move(parsed.spec)};
+    return CheckedJob{std::move(parsed)};
 }
 
 sys::Result<NewJob> take_name(Store& store, const JobInput& input, const CheckedJob& checked,
                               bool local) {
-    const auto snapshot = job::write_snapshot(checked.text, input.config_file, input.identity(),
+    const auto snapshot = job::write_snapshot(checked.file, input.config_file, input.identity(),
                                               input.storage.name, input.storage.key);
     ::unsetenv(kStorageKey);  // the snapshot has it; processes must not inherit it
     if (!snapshot) return snapshot.error().in("writing the job's snapshot");

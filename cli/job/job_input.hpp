@@ -43,10 +43,11 @@ struct JobInput {
 // -f is not required here: the verb checks it.
 void add_job_input(CLI::App&, JobInput&);
 
-// A job file that passed job::check_job.
+// A job file that passed job::check_job: it has a spec.
 struct CheckedJob {
-    std::string text;
-    job::JobSpec spec;
+    job::ParsedJob file;
+    job::JobSpec& spec() { return *file.spec; }
+    const job::JobSpec& spec() const { return *file.spec; }
 };
 
 // The site policy, from the place that job::default_policy_file() names.
@@ -57,13 +58,17 @@ std::string job_policy_file(const Store&, const std::string& uuid);
 // The policy in the job's record if there is one, or else the site's.
 sys::Result<job::SitePolicy> load_job_policy(const Store&, const JobRow&);
 
-// Reads and checks the job file, and prints each finding on a line. Nothing: there was an error.
-std::optional<CheckedJob> check_input(const JobInput&, const job::SitePolicy&,
+// Parses the job file. It is read and parsed once: all later steps take its document.
+sys::Result<job::ParsedJob> read_job_file(const std::string& file);
+
+// Adds the volumes of the options and of the cluster to the job file's document, checks it, and
+// prints each finding on a line. Nothing: there was an error.
+std::optional<CheckedJob> check_input(job::ParsedJob, const JobInput&, const job::SitePolicy&,
                                       std::optional<int> cluster_nodes);
 
 // Calls check_job for this machine, so that paths are checked here. identity: the job's, if it has
 // one. brings_scripts: see JobInput.
-job::ParsedJob check_text(const std::string& text, const std::string& file, const job::SitePolicy&,
+job::ParsedJob check_file(job::ParsedJob, const std::string& file, const job::SitePolicy&,
                           const StorageAccount&, std::optional<int> cluster_nodes,
                           std::optional<job::Identity> identity, bool brings_scripts = false);
 

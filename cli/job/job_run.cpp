@@ -12,6 +12,7 @@
 #include "cli/policy/policy_entries.hpp"
 #include "cli/programs.hpp"
 #include "cli/verbs.hpp"
+#include "job/document.hpp"
 #include "job/layout.hpp"
 #include "sys/file.hpp"
 #include "sys/paths.hpp"
@@ -34,7 +35,7 @@ struct OwnPolicy {
     std::string text;  // empty: the site's policy without changes
     job::SitePolicy policy;
 };
-sys::Result<OwnPolicy> own_policy(const RunArgs& args) {
+sys::Result<OwnPolicy> own_policy(const RunArgs& args, const job::ParsedJob& job) {
     const std::string file = job::default_policy_file();
     const bool has_site = sys::is_regular_file(file) || std::getenv("BATCHAI_POLICY") != nullptr;
     if (args.shares.empty() && args.images.empty() && has_site) {
@@ -44,9 +45,6 @@ sys::Result<OwnPolicy> own_policy(const RunArgs& args) {
     }
     const auto assignments = read_assignments(args.shares, args.images);
     if (!assignments) return assignments.error();
-    const auto job_text = sys::read_file(args.input.config_file, job::kMaxJobBytes);
-    if (!job_text) return job_text.error();
-    const auto job = job::parse_job(*job_text, args.input.config_file);
     OwnPolicy own;
     own.text = "# Of batchai job run --local\n";
     if (job.spec)  // if not, the check of the job file reports why
@@ -61,11 +59,8 @@ sys::Result<OwnPolicy> own_policy(const RunArgs& args) {
 
 // Makes the path of a script absolute if the script lies beside the job file. In the service, and
 // under Slurm, a relative path starts at the job's own working directory.
-std::string with_scripts_beside(const std::string& text, const std::string& file) {
-    auto document = nlohmann::json::parse(text, nullptr, false);
-    if (!document.is_object() || !document["properties"].is_object()) return text;
-    bool changed = false;
-    for (auto& settings : document["properties"]) {
+void find_scripts_beside(job::Json& root, const std::string& file) {
+    for (auto& settings : root["properties"]) {
         if (!settings.is_object() || !settings.contains("pythonScriptFilePath")) continue;
         auto& script = settings["pythonScriptFilePath"];
         if (!script.is_string() || script.get<std::string>().starts_with("/")) continue;
@@ -73,31 +68,28 @@ std::string with_scripts_beside(const std::string& text, const std::string& file
         const auto beside = fs::absolute(file).parent_path() / script.get<std::string>();
         if (!fs::is_regular_file(beside, none)) continue;
         script = beside.lexically_normal().string();
-        changed = true;
     }
-    return changed ? document.dump(4) : text;
 }
 
 int run(const RunArgs& args) {
-    if (const auto text = sys::read_file(args.input.config_file, job::kMaxJobBytes); !text)
-        return fail(kBadInput, text.error());
-    const auto own = own_policy(args);
+    auto file = read_job_file(args.input.config_file);
+    if (!file) return fail(kBadInput, file.error());
+    const auto own = own_policy(args, *file);
     if (!own) return fail(kEnvironment, own.error());
     auto store = open_store();
     if (!store) return fail(kEnvironment, store.error());
     const std::string launcher = sys::sibling_program("batchai-launch");
     if (launcher.empty()) return fail(kEnvironment, "batchai-launch: not found beside batchai");
     const auto nodes = args.local > 0 ? std::optional<int>(args.local) : std::nullopt;
-    auto job = check_input(args.input, own->policy, nodes);
+    const auto job = check_input(*file, args.input, own->policy, nodes);
     if (!job) {
-        const auto text = sys::read_file(args.input.config_file, job::kMaxJobBytes);
-        if (text && !missing_entries(own->policy, *text).empty())
+        if (!missing_entries(own->policy, *file).empty())
             note(
                 "give a missing share a directory with --share NAME=DIRECTORY, and a missing image "
                 "--image NAME=host");
         return kBadInput;
     }
-    job->text = with_scripts_beside(job->text, args.input.config_file);
+    find_scripts_beside(job->file.document->root(), args.input.config_file);
     auto started = take_name(*store, args.input, *job, true);
     if (!started) return fail(kFailed, started.error());
     const std::string uuid = started->row.identity.uuid;
@@ -109,15 +101,16 @@ int run(const RunArgs& args) {
         return failed(done.error());
     if (!own->text.empty()) {
         // The record keeps it, because job file list needs it to find the outputs.
-        const std::string file = job_policy_file(*store, uuid);
-        if (auto done = sys::write_file(file, own->text, 0600); !done) return failed(done.error());
-        ::setenv("BATCHAI_POLICY", file.c_str(), 1);
+        const std::string policy = job_policy_file(*store, uuid);
+        if (auto done = sys::write_file(policy, own->text, 0600); !done)
+            return failed(done.error());
+        ::setenv("BATCHAI_POLICY", policy.c_str(), 1);
     }
     if (const auto output =
-            job::login_stdouterr_directory(job->spec, own->policy, started->row.identity))
+            job::login_stdouterr_directory(job->spec(), own->policy, started->row.identity))
         note("job " + args.input.name + ": output in " + *output);
     const auto code =
-        run_foreground({launcher, "--local", std::to_string(nodes.value_or(job->spec.node_count)),
+        run_foreground({launcher, "--local", std::to_string(nodes.value_or(job->spec().node_count)),
                         "--job", store->snapshot(uuid)});
     return code ? *code : failed(code.error());
 }

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/job/mounts.hpp"
 
-#include <algorithm>
-#include <array>
 #include <set>
 
 #include "cli/command_options.hpp"
@@ -14,9 +12,6 @@ namespace batchai::cli {
 namespace {
 
 using nlohmann::json;
-
-constexpr std::array<const char*, 4> kLists{"azureFileShares", "azureBlobFileSystems",
-                                            "fileServers", "unmanagedFileSystems"};
 
 // If no account is given, the job's --storage-account-name fills in the placeholder.
 std::string account_or_placeholder(const std::string& account) {
@@ -31,11 +26,16 @@ const CLI::Validator kMountPath(
     },
     "PATH");
 
-std::set<std::string> places_of(const json& volumes) {
+template <class Json>
+std::string place_of(const Json& volume) {
+    const auto place = volume.is_object() ? volume.find("relativeMountPath") : volume.end();
+    return place != volume.end() && place->is_string() ? place->template get<std::string>() : "";
+}
+
+std::set<std::string> places_of(const job::Json& volumes) {
     std::set<std::string> places;
-    for (const char* list : kLists)
-        for (const auto& volume : volumes.value(list, json::array()))
-            if (volume.is_object()) places.insert(volume.value("relativeMountPath", ""));
+    for (const auto& list : volumes)
+        for (const auto& volume : list) places.insert(place_of(volume));
     return places;
 }
 
@@ -58,22 +58,6 @@ void add_mount_options(CLI::App& verb, MountOptions& options) {
     verb.add_option("--nfs-mount-path", options.file_server_path, "where, below the mount root")
         ->check(kMountPath)
         ->capture_default_str();
-}
-
-sys::Result<std::vector<job::Volume>> read_volumes(const json& mount_volumes) {
-    // The smallest job file that has the volumes.
-    const json job{{"properties",
-                    {{"nodeCount", 1},
-                     {"stdOutErrPathPrefix", "/tmp"},
-                     {"customToolkitSettings", {{"commandLine", "true"}}},
-                     {"mountVolumes", mount_volumes}}}};
-    auto parsed = job::parse_job(job.dump(), "");
-    if (parsed.spec) return std::move(parsed.spec->volumes);
-    const auto mistake = std::find_if(parsed.findings.begin(), parsed.findings.end(),
-                                      [](const job::Finding& finding) {
-                                          return finding.severity == job::Finding::Severity::error;
-                                      });
-    return sys::Error{mistake->path + ": " + mistake->message};
 }
 
 void fill_in_account(json& volumes, const std::string& account) {
@@ -109,18 +93,21 @@ json mount_volumes(const MountOptions& options, const Scope& scope) {
     return volumes;
 }
 
-void merge_volumes(json& properties, const json& volumes) {
-    if (!properties.is_object() || !volumes.is_object()) return;
-    json& own = properties["mountVolumes"];
-    if (own.is_null()) own = json::object();
+void merge_volumes(job::Json& properties, const json& volumes) {
+    if (!properties.is_object() || !volumes.is_object() || volumes.empty()) return;
+    job::Json& own = properties["mountVolumes"];
+    if (own.is_null()) own = job::Json::object();
     if (!own.is_object()) return;  // the check of the job file reports it
     const auto taken = places_of(own);
-    for (const char* list : kLists)
-        for (const auto& volume : volumes.value(list, json::array())) {
-            if (taken.count(volume.value("relativeMountPath", "")) > 0) continue;
-            if (own[list].is_null()) own[list] = json::array();
-            if (own[list].is_array()) own[list].push_back(volume);
+    for (const job::VolumeKind& kind : job::kVolumeKinds) {
+        if (kind.list == nullptr || !volumes.contains(kind.list)) continue;
+        for (const auto& volume : volumes[kind.list]) {
+            if (taken.count(place_of(volume)) > 0) continue;
+            job::Json& list = own[kind.list];
+            if (list.is_null()) list = job::Json::array();
+            if (list.is_array()) list.push_back(job::Json(volume));
         }
+    }
 }
 
 }  // namespace batchai::cli

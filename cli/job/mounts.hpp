@@ -7,10 +7,9 @@
 
 #include <nlohmann/json.hpp>
 #include <string>
-#include <vector>
 
 #include "cli/session.hpp"
-#include "job/spec.hpp"
+#include "job/document.hpp"
 
 namespace CLI {
 class App;
@@ -33,14 +32,11 @@ void add_mount_options(CLI::App&, MountOptions&);
 // {"azureFileShares": [...], ...}; null if no option names a volume.
 nlohmann::json mount_volumes(const MountOptions&, const Scope&);
 
-// The volumes of mountVolumes, as a job file's are read. An error: the first mistake in one.
-sys::Result<std::vector<job::Volume>> read_volumes(const nlohmann::json& mount_volumes);
-
 // Replaces <AZURE_BATCHAI_STORAGE_ACCOUNT> in the volumes by the account. mount_volumes may be
 // null.
 void fill_in_account(nlohmann::json& mount_volumes, const std::string& account);
 
 // Adds volumes to mountVolumes of properties, except volumes whose place is already taken there.
-void merge_volumes(nlohmann::json& properties, const nlohmann::json& volumes);
+void merge_volumes(job::Json& properties, const nlohmann::json& volumes);
 
 }  // namespace batchai::cli

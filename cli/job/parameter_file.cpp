@@ -17,15 +17,19 @@ std::optional<json> read_parameters(const std::string& file,
         return std::nullopt;
     }
     const auto findings = check(*text, file);
+    print_findings(findings);
+    if (job::has_error(findings)) return std::nullopt;
+    json document = json::parse(*text);
+    const json properties = parameter(document, "properties");
+    return properties.is_null() ? document : properties;
+}
+
+void print_findings(const std::vector<job::Finding>& findings) {
     for (const job::Finding& finding : findings)
         if (finding.severity == job::Finding::Severity::error)
             fail(kBadInput, finding.text());
         else
             note(finding.text());
-    if (job::has_error(findings)) return std::nullopt;
-    json document = json::parse(*text);
-    const json properties = parameter(document, "properties");
-    return properties.is_null() ? document : properties;
 }
 
 json parameter(const json& parameters, const std::string& path) {

@@ -19,6 +19,9 @@ std::optional<nlohmann::json> read_parameters(
     const std::string& file,
     std::vector<job::Finding> (*check)(std::string_view text, const std::string& file_name));
 
+// Prints each finding about a file on a line: an error always, others unless notes are silenced.
+void print_findings(const std::vector<job::Finding>&);
+
 // The value at "a/b/c"; null if there is none.
 nlohmann::json parameter(const nlohmann::json& parameters, const std::string& path);
 std::string text_parameter(const nlohmann::json& parameters, const std::string& path);

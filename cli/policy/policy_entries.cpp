@@ -35,27 +35,6 @@ void add(std::vector<std::string>& entries, std::string entry) {
         entries.push_back(std::move(entry));
 }
 
-// The TOML table of a volume, and the key of its name.
-struct VolumeTable {
-    const char* table;
-    const char* key;
-};
-VolumeTable toml_table(job::Volume::Kind kind) {
-    switch (kind) {
-        case job::Volume::Kind::share:
-            return {"share", "share"};
-        case job::Volume::Kind::blob_container:
-            return {"blob_container", "container"};
-        case job::Volume::Kind::file_server:
-            return {"file_server", "name"};
-        case job::Volume::Kind::unmanaged:
-            return {"unmanaged", "command"};
-        case job::Volume::Kind::cluster:
-            break;
-    }
-    return {"cluster_volume", "path"};
-}
-
 // The job's volumes, and cluster volumes for paths that lie on none of them.
 std::vector<job::Volume> needed_volumes(const job::JobSpec& spec, const job::SitePolicy& policy) {
     auto volumes = job::volumes_of(spec, policy);
@@ -77,16 +56,16 @@ std::vector<job::Volume> needed_volumes(const job::JobSpec& spec, const job::Sit
 }  // namespace
 
 std::string volume_entry(const job::Volume& volume, const std::string& directory) {
-    const VolumeTable table = toml_table(volume.kind);
-    const std::string place = directory.empty() ? "/data/" + volume.name : directory;
+    const job::VolumeKind& kind = job::kind_of(volume.kind);
     const bool is_placeholder = directory.empty();
-    return fmt::format(
-        "[[{}]]\n{} = {}\ntype = \"bind\"\nsource = {}{}\nlogin_path = {}{}\n", table.table,
-        table.key, quoted(volume.name),
-        quoted(is_placeholder && volume.kind == job::Volume::Kind::unmanaged ? "/data" : place),
-        is_placeholder ? " # EDIT: the directory on the nodes" : "",
-        quoted(is_placeholder && volume.kind == job::Volume::Kind::unmanaged ? "/data" : place),
-        is_placeholder ? " # the same directory on this machine" : "");
+    // A mount command has no name that could be a directory's.
+    const bool has_name = kind.kind != job::Volume::Kind::unmanaged;
+    const std::string place =
+        is_placeholder ? "/data" + (has_name ? "/" + volume.name : "") : directory;
+    return fmt::format("[[{}]]\n{} = {}\ntype = \"bind\"\nsource = {}{}\nlogin_path = {}{}\n",
+                       kind.table, kind.table_key, quoted(volume.name), quoted(place),
+                       is_placeholder ? " # EDIT: the directory on the nodes" : "", quoted(place),
+                       is_placeholder ? " # the same directory on this machine" : "");
 }
 
 std::string image_entry(const std::string& image, const std::string& run_on) {
@@ -140,9 +119,11 @@ std::vector<std::string> missing_entries(const job::SitePolicy& policy, const jo
     return entries;
 }
 
-std::vector<std::string> missing_entries(const job::SitePolicy& policy, const std::string& text) {
-    const auto parsed = job::parse_job(text, "");
-    return parsed.spec ? missing_entries(policy, *parsed.spec) : std::vector<std::string>();
+std::vector<std::string> missing_entries(const job::SitePolicy& policy,
+                                         const job::ParsedJob& refused) {
+    if (!refused.document) return {};
+    const auto read = job::parse_job(refused.document);
+    return read.spec ? missing_entries(policy, *read.spec) : std::vector<std::string>();
 }
 
 std::vector<std::string> assigned_entries(const job::JobSpec& spec,

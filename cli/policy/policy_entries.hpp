@@ -30,8 +30,8 @@ sys::Result<Assignments> read_assignments(const std::vector<std::string>& shares
 // The entries that a job needs and that the policy does not have, without duplicates.
 std::vector<std::string> missing_entries(const job::SitePolicy&, const job::JobSpec&,
                                          const Assignments& = {});
-// The same for the text of a job file; none if it cannot be parsed.
-std::vector<std::string> missing_entries(const job::SitePolicy&, const std::string& text);
+// The same for a job file that the policy refuses; none if the file has mistakes of its own.
+std::vector<std::string> missing_entries(const job::SitePolicy&, const job::ParsedJob&);
 
 // The entries of a job that have an assignment, also those that a policy has.
 std::vector<std::string> assigned_entries(const job::JobSpec&, const Assignments&);

@@ -16,7 +16,7 @@ void add_account_options(CLI::App& verb, std::string& account) {
 }
 
 void add_share_options(CLI::App& verb, ShareName& name, const std::string& share_option) {
-    verb.add_option(share_option, name.share, job::name_of(name.kind))->required();
+    verb.add_option(share_option, name.share, job::kind_of(name.kind).name)->required();
     add_account_options(verb, name.account);
 }
 
@@ -42,7 +42,7 @@ int with_policy_share(const ShareName& name,
 
 int with_share(const ShareName& name, const std::function<int(const ShareFiles&)>& action) {
     return with_policy_share(name, [&](const job::VolumePolicy& share) {
-        const std::string what = job::name_of(name.kind) + " " + name.share;
+        const std::string what = std::string(job::kind_of(name.kind).name) + " " + name.share;
         if (share.login_path.empty())
             return fail(kEnvironment, what +
                                           ": not seen from this machine: the site policy's "

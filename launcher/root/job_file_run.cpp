@@ -207,7 +207,7 @@ sys::Result<void> JobFileRun::take_record() {
     const std::string cluster = env::value_of(env::current(), "SLURM_CLUSTER_NAME");
     identity_.uuid =
         sys::sha256(cluster + '\0' + allocation_.job.whole_text() + '\0' + file_).substr(0, 32);
-    const auto snapshot = job::write_snapshot(*text, file_, identity_, {});
+    const auto snapshot = job::write_snapshot(job::parse_job(*text, file_), file_, identity_, {});
     if (!snapshot) return snapshot.error();
     file_ = *snapshot;
     record_ = fs::path(file_).parent_path();

@@ -115,7 +115,7 @@ CheckedFile check_job_file(const std::string& file, const std::string& mounts,
     const auto path = absolute_path("--batchai-job", file);
     if (!path) return {};
     if (submission.is_test) return {*path, ""};  // a test makes no record
-    auto snapshot = job::write_snapshot(*text, *path, identity, "");
+    auto snapshot = job::write_snapshot(parsed, *path, identity, "");
     if (!snapshot) {
         say("--batchai-job: " + snapshot.error().message);
         return {};

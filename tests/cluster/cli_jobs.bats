@@ -27,6 +27,20 @@ is_numbered_in_state() { [ "$(batchai job show -n "$1" --query executionState)" 
     [[ $output == *"Job completed at "*"; execution took "* ]]
 }
 
+@test "job create reads the job file once, whatever volumes it adds" {
+    command -v strace >/dev/null || skip "needs strace"
+    write_command once.json 1 true
+    as_alice strace -o trace -e trace=openat "$BATCHAI_BUILD/bin/batchai" job create "${scope[@]}" -n once \
+        -f once.json --storage-account-name a --afs-name myshare --afs-mount-path more
+    [ "$(grep -c 'once\.json"' trace)" = 1 ]
+    run -0 batchai job wait "${scope[@]}" -n once
+    # The user's keys keep their order, and the added volume comes last.
+    local snapshot
+    snapshot=$(grep -rl --include=job.json '"name": "once"' "$(alice_home)/.local/share/batchai/jobs")
+    [ "$(jq -r '.properties | keys_unsorted[]' "$snapshot" | paste -sd' ')" = "nodeCount customToolkitSettings stdOutErrPathPrefix mountVolumes" ]
+    [ "$(jq -r '.properties.mountVolumes.azureFileShares[].relativeMountPath' "$snapshot" | paste -sd' ')" = "myshare more" ]
+}
+
 @test "job file stream loses not one byte" {
     local round rounds
     rounds=$(often 20)

@@ -33,7 +33,7 @@ std::string why_not(const job::FileSystem& file_system) {
     using Kind = job::CredentialsSource::Kind;
     const auto kind = file_system.credentials.kind;
     if (kind == Kind::user || kind == Kind::job) return "it needs a user's credentials";
-    if (file_system.type == job::MountType::fuse) return "its FUSE program runs as a job's user";
+    if (job::kind_of(file_system.type).has_program) return "its FUSE program runs as a job's user";
     return {};
 }
 
@@ -50,7 +50,7 @@ std::vector<Trial> trials_of(const job::SitePolicy& policy) {
                           mount, why_not(file_system)});
     };
     for (const auto& volume : policy.volumes)
-        add(fmt::format("{} {}", job::name_of(volume.kind), volume.name), volume);
+        add(fmt::format("{} {}", job::kind_of(volume.kind).name, volume.name), volume);
     for (const auto& allow : policy.allowed)
         add(allow.name.empty() ? "allow" : "allow " + allow.name, allow);
     return trials;

@@ -4,6 +4,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include "cli/command_options.hpp"
+#include "job/volumes.hpp"
 #include "slurm/limits.hpp"
 #include "slurm/nodes.hpp"
 
@@ -29,10 +30,10 @@ BOOST_AUTO_TEST_CASE(a_volume_of_a_cluster_does_not_replace_one_of_the_job) {
     const auto list = [](const char* url, const char* path) {
         return json::array({{{"azureFileUrl", url}, {"relativeMountPath", path}}});
     };
-    json properties{{"mountVolumes", {{"azureFileShares", list("own", "afs")}}}};
+    job::Json properties{{"mountVolumes", {{"azureFileShares", list("own", "afs")}}}};
     merge_volumes(properties, {{"azureFileShares", list("cluster", "afs")}});
     merge_volumes(properties, {{"azureFileShares", list("cluster", "more")}});
-    const json shares = properties["mountVolumes"]["azureFileShares"];
+    const job::Json shares = properties["mountVolumes"]["azureFileShares"];
     BOOST_REQUIRE(shares.size() == 2U);
     BOOST_TEST(shares[0]["azureFileUrl"] == "own");
     BOOST_TEST(shares[1]["relativeMountPath"] == "more");
@@ -50,17 +51,17 @@ BOOST_AUTO_TEST_CASE(the_account_replaces_its_placeholder_in_volumes) {
     json nothing;
     fill_in_account(nothing, "mine");
     BOOST_TEST(nothing.is_null());
-    BOOST_TEST(read_volumes(volumes)->size() == 2U);
+    BOOST_TEST(job::read_volumes(volumes)->size() == 2U);
     volumes["azureFileShares"][0]["relativeMountPath"] = "/abs";
-    BOOST_TEST(read_volumes(volumes).error().message.find(
+    BOOST_TEST(job::read_volumes(volumes).error().message.find(
                    "properties.mountVolumes.azureFileShares[0].relativeMountPath: '/abs'") == 0U);
 }
 
 BOOST_AUTO_TEST_CASE(volumes_are_not_merged_into_a_value_that_is_not_an_object) {
-    json wrong = {{"mountVolumes", 5}};
+    job::Json wrong = {{"mountVolumes", 5}};
     merge_volumes(wrong, {{"azureFileShares", json::array()}});
     BOOST_TEST(wrong["mountVolumes"] == 5);
-    json nothing;
+    job::Json nothing;
     merge_volumes(nothing, {{"azureFileShares", json::array()}});
     BOOST_TEST(nothing.is_null());
 }

@@ -28,11 +28,12 @@ std::string joined(const std::vector<std::string>& entries) {
 BOOST_AUTO_TEST_SUITE(policy_entries)
 
 BOOST_AUTO_TEST_CASE(missing_entries_make_a_policy_without_missing_entries) {
-    const auto entries = missing_entries(job::SitePolicy(), std::string(kJob));
+    const auto parsed = job::parse_job(kJob, "job.json");
+    const auto entries = missing_entries(job::SitePolicy(), parsed);
     BOOST_TEST(entries.size() == 4U, joined(entries));
     const auto policy = job::parse_policy(joined(entries), "policy");
     BOOST_REQUIRE(policy.policy);
-    BOOST_TEST(joined(missing_entries(*policy.policy, std::string(kJob))) == "");
+    BOOST_TEST(joined(missing_entries(*policy.policy, parsed)) == "");
 }
 
 BOOST_AUTO_TEST_CASE(an_assigned_entry_names_its_directory) {

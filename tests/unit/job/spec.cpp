@@ -3,6 +3,7 @@
 
 #include <boost/test/data/test_case.hpp>
 
+#include "job/document.hpp"
 #include "job/duration.hpp"
 #include "samples.hpp"
 #include "tests/unit/printing.hpp"
@@ -340,4 +341,23 @@ BOOST_AUTO_TEST_CASE(a_time_limit_is_a_duration_or_an_error) {
         with("2 hours").findings.at(0).text() ==
         "job.json:4:61: properties.constraints.maxWallClockTime: '2 hours' is not a duration "
         "of 1 second to 366 days such as PT1H30M, P7D or 7.00:00:00");
+}
+
+BOOST_AUTO_TEST_CASE(a_value_that_is_added_to_a_document_has_no_place_in_the_file) {
+    const std::string volume = R"("azureFileUrl": "https://a.file.core.windows.net/s")";
+    auto parsed = parse_job(R"({"properties": {"nodeCount": 1, "stdOutErrPathPrefix": "/o",
+        "customToolkitSettings": {"commandLine": "true"},
+        "mountVolumes": {"azureFileShares": [{)" +
+                                volume + R"(, "relativeMountPath": "own"}]}}})",
+                            "j");
+    Json& shares = parsed.document->root()["properties"]["mountVolumes"]["azureFileShares"];
+    shares.push_back(Json::parse("{" + volume + "}"));
+    parsed.document->root()["properties"]["nodeCount"] = "one";
+    parsed = parse_job(parsed.document);
+    BOOST_REQUIRE(parsed.findings.size() == 2U);
+    BOOST_TEST(parsed.findings[0].text() ==
+               "j: properties.mountVolumes.azureFileShares[1].relativeMountPath: "
+               "required, but missing");
+    BOOST_TEST(parsed.findings[1].text() ==
+               "j:1:30: properties.nodeCount: expected an integer, found a string");
 }
