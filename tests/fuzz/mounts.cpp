@@ -11,19 +11,13 @@ using namespace batchai::job;
 namespace {
 
 // Where the site of these tests lets a mount's source be.
-std::string_view root_of(MountType type) {
-    switch (type) {
-        case MountType::bind:
-            return "/scratch";
-        case MountType::overlay:
-            return "/sw";
-        case MountType::squashfs:
-            return "/images";
-        case MountType::fuse:
-            return "/home";
-        default:
-            return "nfs:/archive";
-    }
+std::string root_of(MountType type) {
+    const auto& allowed = fuzz::site().allowed;
+    const auto of_type = std::find_if(allowed.begin(), allowed.end(), [type](const auto& allow) {
+        return allow.file_system.type == type;
+    });
+    fuzz::must(of_type != allowed.end(), "the policy has an entry of the kind", name_of(type));
+    return of_type->file_system.source;
 }
 
 }  // namespace
@@ -39,8 +33,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         const std::string source = source_of(mount);
         fuzz::must_stay_below(mount.target);
         fuzz::must((source + "/").find("/../") == source.npos, "a source goes down only", source);
-        const auto below = [&](std::string_view root) {
-            return source == root || source.starts_with(std::string(root) + "/");
+        const auto below = [&](const std::string& root) {
+            return source == root || source.starts_with(root + "/");
         };
         fuzz::must(part_of<Tmpfs>(mount) ? source.empty() : below(root_of(type_of(mount))),
                    "a source is one that the policy allows", source);
