@@ -173,7 +173,7 @@ std::vector<pmix_proc_t> guard(char* body, std::size_t size, int client) {
     auto request = read_request(rest, making || client > 4);
     if (!request) return {};
     if (!making) {
-        if (library_major() == 4) {
+        if (library_major() == 4 && client > 4) {
             std::copy(after + request->members_end, body + size, after + request->members_start);
         }
         request->members.clear();
