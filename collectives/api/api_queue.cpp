@@ -124,8 +124,8 @@ batchai::sys::Result<void> check(Device& device, std::span<const Part> parts,
     return device.check_stream(stream);
 }
 
-batchai_coll_status submit(const char* function, batchai_coll_queue* queue,
-                           const Queue::Order& order, batchai_coll_ticket** ticket) {
+batchai_coll_status submit(const char* function, batchai_coll_queue* queue, const Order& order,
+                           batchai_coll_ticket** ticket) {
     if (!queue->maker.is_this_process()) return refuse_child(function);
     Submission* submission = queue->queue.submit(order);
     if (submission == nullptr) {
@@ -191,7 +191,7 @@ batchai_coll_status batchai_coll_submit_allreduce(batchai_coll_queue* queue, con
     return guarded([&] {
         constexpr const char* kName = "submit_allreduce";
         if (queue == nullptr || ticket == nullptr) return bad_argument(kName, "a null argument");
-        Queue::Order order{.name = view(name), .text = view(details), .priority = priority};
+        Order order{.name = view(name), .text = view(details), .priority = priority};
         const auto parts = parts_of(tensors, tensor_count, op, scaling);
         if (!parts) return bad_argument(kName, parts.error());
         order.parts = *parts;
@@ -209,7 +209,7 @@ batchai_coll_status batchai_coll_submit_device_allreduce(batchai_coll_queue* que
     return guarded([&] {
         constexpr const char* kName = "submit_device_allreduce";
         if (queue == nullptr || ticket == nullptr) return bad_argument(kName, "a null argument");
-        Queue::Order order{.name = view(name), .text = view(details), .priority = priority};
+        Order order{.name = view(name), .text = view(details), .priority = priority};
         order.stream = static_cast<Device::Stream>(stream);
         const auto parts = parts_of(tensors, tensor_count, op, scaling);
         if (!parts) return bad_argument(kName, parts.error());

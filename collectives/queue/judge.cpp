@@ -17,15 +17,15 @@ using KeyOf = std::map<std::string_view, const std::string*>;  // keys by name
 
 constexpr std::size_t kNamesShown = 6, kRanksShown = 8;
 
-std::vector<KeyOf> by_name(const std::vector<Line>& lines) {
-    std::vector<KeyOf> keys(lines.size());
-    for (std::size_t r = 0; r < lines.size(); ++r) {
-        for (const std::string& key : lines[r].keys) keys[r].emplace(name_of(key), &key);
+std::vector<KeyOf> by_name(const std::vector<PendingRequests>& requests) {
+    std::vector<KeyOf> keys(requests.size());
+    for (std::size_t r = 0; r < requests.size(); ++r) {
+        for (const std::string& key : requests[r].keys) keys[r].emplace(name_of(key), &key);
     }
     return keys;
 }
 
-// The reason why an operation cannot start that is in line on `first` and on all ranks that have
+// The reason why an operation cannot start that is pending on `first` and on all ranks that have
 // not joined. Empty: it can start.
 std::string objection(const std::vector<KeyOf>& keys, std::size_t first, std::string_view name,
                       const std::vector<int>& numbers) {
@@ -36,8 +36,7 @@ std::string objection(const std::vector<KeyOf>& keys, std::size_t first, std::st
             if (takes_zeros(key)) continue;
             return fmt::format(
                 "{}: rank {} has joined. Until all ranks have joined, only sums and averages in "
-                "host "
-                "memory work, not {}",
+                "host memory work, not {}",
                 name, numbers[r], describe_key(key));
         }
         const std::string& other = *found->second;
@@ -48,16 +47,16 @@ std::string objection(const std::vector<KeyOf>& keys, std::size_t first, std::st
     return {};
 }
 
-std::string what_waits(const Line& line) {
-    if (line.closing) return "has shut down";
+std::string what_waits(const PendingRequests& requests) {
+    if (requests.closing) return "has shut down";
     std::vector<std::string> names;
-    for (const std::string& key : line.keys) {
+    for (const std::string& key : requests.keys) {
         if (names.size() == kNamesShown) break;
         names.push_back(fmt::format("{} ({})", name_of(key), describe_key(key)));
     }
     std::string text = fmt::format("waits for {}", fmt::join(names, ", "));
-    if (line.keys.size() > kNamesShown) {
-        text += fmt::format(" and {} more", line.keys.size() - kNamesShown);
+    if (requests.keys.size() > kNamesShown) {
+        text += fmt::format(" and {} more", requests.keys.size() - kNamesShown);
     }
     return text;
 }
@@ -79,38 +78,40 @@ class Failing {
 };
 
 // The verdicts if every rank is stuck: all operations fail.
-std::vector<Verdict> all_fail(const std::vector<Line>& lines, const std::vector<int>& numbers) {
+std::vector<Verdict> all_fail(const std::vector<PendingRequests>& requests,
+                              const std::vector<int>& numbers) {
     std::vector<std::string> ranks;
-    for (std::size_t r = 0; r < lines.size() && ranks.size() < kRanksShown; ++r) {
-        ranks.push_back(fmt::format("rank {} {}", numbers[r], what_waits(lines[r])));
+    for (std::size_t r = 0; r < requests.size() && ranks.size() < kRanksShown; ++r) {
+        ranks.push_back(fmt::format("rank {} {}", numbers[r], what_waits(requests[r])));
     }
     std::vector<Verdict> verdicts;
     Failing failing(verdicts, fmt::format("no operation was submitted on every rank: {}",
                                           fmt::join(ranks, "; ")));
-    for (const Line& line : lines) {
-        for (const std::string& key : line.keys) failing.add(key);
+    for (const PendingRequests& own : requests) {
+        for (const std::string& key : own.keys) failing.add(key);
     }
     return verdicts;
 }
 
 }  // namespace
 
-bool Line::has_joined() const {
+bool PendingRequests::has_joined() const {
     return std::any_of(keys.begin(), keys.end(), is_join);
 }
 
-std::vector<Verdict> judge(const std::vector<Line>& lines, const std::vector<int>& numbers) {
-    const std::vector<KeyOf> keys = by_name(lines);
+std::vector<Verdict> judge(const std::vector<PendingRequests>& requests,
+                           const std::vector<int>& numbers) {
+    const std::vector<KeyOf> keys = by_name(requests);
     std::vector<Verdict> verdicts;
     std::vector<bool> joined;
-    for (const Line& line : lines) joined.push_back(line.has_joined());
+    for (const PendingRequests& own : requests) joined.push_back(own.has_joined());
     const auto working =
         static_cast<std::size_t>(std::find(joined.begin(), joined.end(), false) - joined.begin());
-    const std::size_t first = working == lines.size() ? 0 : working;
-    for (const std::string& key : lines[first].keys) {
+    const std::size_t first = working == requests.size() ? 0 : working;
+    for (const std::string& key : requests[first].keys) {
         const std::string_view name = name_of(key);
         bool everywhere = true;
-        for (std::size_t r = 0; r < lines.size(); ++r) {
+        for (std::size_t r = 0; r < requests.size(); ++r) {
             everywhere = everywhere && (joined[r] || keys[r].contains(name));
         }
         if (!everywhere) continue;
@@ -120,27 +121,28 @@ std::vector<Verdict> judge(const std::vector<Line>& lines, const std::vector<int
             continue;
         }
         Failing failing(verdicts, std::move(wrong));
-        for (const KeyOf& line : keys) {
-            if (const auto found = line.find(name); found != line.end())
-                failing.add(*found->second);
+        for (const KeyOf& own : keys) {
+            if (const auto found = own.find(name); found != own.end()) failing.add(*found->second);
         }
     }
-    const bool stuck =
-        std::all_of(lines.begin(), lines.end(), [](const Line& line) { return line.stuck; });
-    return verdicts.empty() && stuck ? all_fail(lines, numbers) : verdicts;
+    const bool stuck = std::all_of(requests.begin(), requests.end(),
+                                   [](const PendingRequests& own) { return own.stuck; });
+    return verdicts.empty() && stuck ? all_fail(requests, numbers) : verdicts;
 }
 
-int last_to_join(const std::vector<Line>& lines) {
+int last_to_join(const std::vector<PendingRequests>& requests) {
     const auto last = std::min_element(
-        lines.rbegin(), lines.rend(), [](const Line& a, const Line& b) { return a.seen < b.seen; });
-    return static_cast<int>(lines.rend() - last) - 1;
+        requests.rbegin(), requests.rend(),
+        [](const PendingRequests& a, const PendingRequests& b) { return a.seen < b.seen; });
+    return static_cast<int>(requests.rend() - last) - 1;
 }
 
-std::string describe_stall(const std::vector<Line>& lines, const std::vector<int>& numbers) {
-    const std::vector<KeyOf> keys = by_name(lines);
+std::string describe_stall(const std::vector<PendingRequests>& requests,
+                           const std::vector<int>& numbers) {
+    const std::vector<KeyOf> keys = by_name(requests);
     std::map<std::string_view, std::vector<int>> missing;
-    for (const KeyOf& line : keys) {
-        for (const auto& [name, key] : line) {
+    for (const KeyOf& own : keys) {
+        for (const auto& [name, key] : own) {
             if (!is_join(*key)) missing.try_emplace(name);
         }
     }
@@ -148,7 +150,7 @@ std::string describe_stall(const std::vector<Line>& lines, const std::vector<int
     std::size_t shown = 0;
     for (auto& [name, ranks] : missing) {
         for (std::size_t r = 0; r < keys.size(); ++r) {
-            if (!lines[r].has_joined() && !keys[r].contains(name)) ranks.push_back(numbers[r]);
+            if (!requests[r].has_joined() && !keys[r].contains(name)) ranks.push_back(numbers[r]);
         }
         if (ranks.empty() || ++shown > kNamesShown) continue;
         const std::span some(ranks.data(), std::min(ranks.size(), kRanksShown));

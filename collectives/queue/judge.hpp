@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Judge: decides which operations start and which fail if the ranks' lines differ. Pure: every rank
-// judges the same lines and comes to the same verdicts. An operation in all lines starts, in the
-// order of the first line. It fails if ranks describe it differently. A rank is stuck if its caller
-// waits for an operation that is not in all lines. If every rank is stuck and no operation can
-// start, all operations fail.
+// Judge: decides which operations start and which fail if the ranks' pending requests differ. Pure:
+// every rank judges the same requests and comes to the same verdicts. An operation that is pending
+// on all ranks starts, in the order of the first rank. It fails if ranks describe it differently. A
+// rank is stuck if its caller waits for an operation that is not pending on all ranks. If every
+// rank is stuck and no operation can start, all operations fail.
 #pragma once
 
 #include <cstdint>
@@ -15,8 +15,8 @@
 
 namespace batchai::coll {
 
-// A rank's operations in line, as sent to the other ranks.
-struct Line {
+// A rank's pending requests, as sent to the other ranks.
+struct PendingRequests {
     bool stuck = false;             // its caller waits for one of them, or the rank leaves
     bool closing = false;           // the rank leaves
     std::vector<std::string> keys;  // in the order of submission
@@ -24,8 +24,8 @@ struct Line {
 
     bool has_joined() const;
 
-    bool operator==(const Line&) const = default;
-    // Used by sys/codec.hpp, with which ranks exchange their lines.
+    bool operator==(const PendingRequests&) const = default;
+    // Used by sys/codec.hpp, with which ranks exchange their requests.
     template <class Archive>
     void fields(Archive& archive) {
         archive(stuck, closing, seen, keys);
@@ -39,15 +39,17 @@ struct Verdict {
     std::string sentence;  // the error; empty: the operation starts
 };
 
-// lines: by rank. numbers: the ranks' numbers in messages. Returns at most one verdict per key, in
-// the order of execution. Other keys stay in line.
-std::vector<Verdict> judge(const std::vector<Line>& lines, const std::vector<int>& numbers);
+// requests: by rank. numbers: the ranks' numbers in messages. Returns at most one verdict per key,
+// in the order of execution. Other keys stay pending.
+std::vector<Verdict> judge(const std::vector<PendingRequests>& requests,
+                           const std::vector<int>& numbers);
 
 // All ranks have joined: returns the last one that did.
-int last_to_join(const std::vector<Line>& lines);
+int last_to_join(const std::vector<PendingRequests>& requests);
 
 // The ranks that have not submitted an operation of others: "allreduce.a: not submitted by ranks 1,
 // 3; ...". Empty: no operation is missing.
-std::string describe_stall(const std::vector<Line>& lines, const std::vector<int>& numbers);
+std::string describe_stall(const std::vector<PendingRequests>& requests,
+                           const std::vector<int>& numbers);
 
 }  // namespace batchai::coll

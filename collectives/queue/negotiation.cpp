@@ -21,7 +21,7 @@ enum Vote : std::size_t {
     stuck,
     closing,
     content,
-    unnamed,  // an operation without a name is in line
+    unnamed,  // an operation without a name is pending
     digest,
     sum = digest + 16,
     first_number = sum + 16,  // number of the first operation without a name
@@ -50,15 +50,15 @@ Negotiation::Negotiation(Engine& engine, const Topology& topology, ResponseCache
     votes_.reserve(kVotes + cache.capacity());
 }
 
-void Negotiation::begin(const std::vector<Submission*>& line, const State& state) {
-    line_ = line;
+void Negotiation::begin(const std::vector<Submission*>& pending, const State& state) {
+    pending_ = pending;
     state_ = state;
     outcome_.start.clear();
     outcome_.fail.clear();
     outcome_.settled = outcome_.all_closing = outcome_.judged = false;
     outcome_.stall.clear();
     zeros_.clear();
-    joined_ = std::any_of(line.begin(), line.end(),
+    joined_ = std::any_of(pending.begin(), pending.end(),
                           [](const Submission* submission) { return submission->join; });
     if (!joined_) seen_ = 0;
     vote();
@@ -67,9 +67,9 @@ void Negotiation::begin(const std::vector<Submission*>& line, const State& state
 void Negotiation::vote() {
     const std::size_t names = kVotes + cache_.size();
     votes_.assign(names + cache_.shared_names(), 0);
-    std::uint64_t hash = line_.size(), unordered = 0;
+    std::uint64_t hash = pending_.size(), unordered = 0;
     bool all_known = !joined_;
-    for (Submission* submission : line_) {
+    for (Submission* submission : pending_) {
         hash = (hash ^ submission->hash) * 0x9e3779b97f4a7c15ull;
         hash ^= hash >> 32;
         unordered += submission->hash;
@@ -90,11 +90,11 @@ void Negotiation::vote() {
     votes_[content] = !state_.wants_report;
     put(&votes_[digest], hash);
     put(&votes_[sum], unordered);
-    const auto first = std::find_if(line_.begin(), line_.end(), [](const Submission* submission) {
-        return !submission->named;
-    });
-    votes_[unnamed] = first != line_.end();
-    if (first != line_.end()) {
+    const auto first =
+        std::find_if(pending_.begin(), pending_.end(),
+                     [](const Submission* submission) { return !submission->named; });
+    votes_[unnamed] = first != pending_.end();
+    if (first != pending_.end()) {
         put(&votes_[first_number], hash_of((*first)->name()));
         put(&votes_[first_key], hash_of((*first)->key));
     }
@@ -115,8 +115,8 @@ Step Negotiation::step() {
     stage_ = Stage::none;
     if (status != BATCHAI_COLL_OK) return Step::failed;
     if (ended == Stage::voting) count_votes();
-    if (ended == Stage::counting) say_line();
-    if (ended == Stage::reading) read_lines();
+    if (ended == Stage::counting) say_requests();
+    if (ended == Stage::reading) read_requests();
     if (stage_ != Stage::none) return Step::moved;
     if (engine_.failure().status != BATCHAI_COLL_OK) return Step::failed;
     sort_by_priority();
@@ -127,12 +127,12 @@ void Negotiation::count_votes() {
     outcome_.all_closing = votes_[closing] != 0;
     if (outcome_.all_closing) return;
     outcome_.settled = votes_[blocked] != 0 && is_everybodys(&votes_[sum]);
-    if (is_everybodys(&votes_[digest]) && !line_.empty() && !joined_) {
-        Line line;
-        outcome_.start = line_;
+    if (is_everybodys(&votes_[digest]) && !pending_.empty() && !joined_) {
+        PendingRequests own;
+        outcome_.start = pending_;
         if (votes_[known] != 0) return;
-        for (const Submission* submission : line_) line.keys.push_back(submission->key);
-        return learn({std::move(line)});
+        for (const Submission* submission : pending_) own.keys.push_back(submission->key);
+        return learn({std::move(own)});
     }
     if (votes_[known] != 0 && finds_disagreement()) return say_length();
     if (votes_[known] != 0 && votes_[content] != 0) start_ready();
@@ -150,7 +150,7 @@ bool Negotiation::unnamed_ones_differ() const {
            !is_everybodys(&votes_[first_key]);
 }
 
-// Whether all ranks have an operation with the same name in line, but not the same operation.
+// Whether all ranks have an operation with the same name pending, but not the same operation.
 bool Negotiation::finds_disagreement() const {
     const std::uint8_t* names = votes_.data() + kVotes + cache_.size();
     const std::size_t count = cache_.shared_names();
@@ -168,7 +168,7 @@ bool Negotiation::finds_disagreement() const {
 }
 
 void Negotiation::start_ready() {
-    for (Submission* submission : line_) {
+    for (Submission* submission : pending_) {
         std::uint8_t& votes = votes_[kVotes + static_cast<std::size_t>(submission->id)];
         if (votes == 0) continue;
         --votes;
@@ -181,9 +181,9 @@ void Negotiation::start_ready() {
 }
 
 void Negotiation::say_length() {
-    Line line{state_.stuck, state_.closing, {}, seen_};
-    for (const Submission* submission : line_) line.keys.push_back(submission->key);
-    own_ = sys::encode(line);
+    PendingRequests own{state_.stuck, state_.closing, {}, seen_};
+    for (const Submission* submission : pending_) own.keys.push_back(submission->key);
+    own_ = sys::encode(own);
     lengths_.assign(static_cast<std::size_t>(topology_.size), own_.size());
     Signature signature;
     signature.kind = Kind::allgather;
@@ -196,7 +196,7 @@ void Negotiation::say_length() {
          lengths});
 }
 
-void Negotiation::say_line() {
+void Negotiation::say_requests() {
     Signature signature;
     signature.kind = Kind::allgather;
     signature.count = std::accumulate(lengths_.begin(), lengths_.end(), std::size_t{0});
@@ -206,37 +206,37 @@ void Negotiation::say_line() {
                               reinterpret_cast<std::byte*>(everything_.data()), lengths_});
 }
 
-void Negotiation::read_lines() {
-    std::vector<Line> lines;
+void Negotiation::read_requests() {
+    std::vector<PendingRequests> requests;
     std::string_view rest = everything_;
     for (std::size_t r = 0; r < lengths_.size(); ++r) {
-        auto line = sys::decode_whole<Line>(rest.substr(0, lengths_[r]));
-        if (!line) {
+        auto other = sys::decode_whole<PendingRequests>(rest.substr(0, lengths_[r]));
+        if (!other) {
             return engine_.fail(
                 {BATCHAI_COLL_ERR_SYSTEM,
                  fmt::format("cannot decode the operations of rank {}", numbers_[r])},
                 true);
         }
-        lines.push_back(*std::move(line));
+        requests.push_back(*std::move(other));
         rest.remove_prefix(lengths_[r]);
     }
-    const std::vector<Verdict> verdicts = judge(lines, numbers_);
+    const std::vector<Verdict> verdicts = judge(requests, numbers_);
     if (joined_ && !verdicts.empty()) ++seen_;
     for (const Verdict& verdict : verdicts) {
-        const auto found = std::find_if(line_.begin(), line_.end(), [&](const Submission* mine) {
-            return mine->key == verdict.key;
-        });
-        if (found == line_.end()) {  // only other ranks have it
+        const auto found =
+            std::find_if(pending_.begin(), pending_.end(),
+                         [&](const Submission* mine) { return mine->key == verdict.key; });
+        if (found == pending_.end()) {  // only other ranks have it
             if (verdict.sentence.empty()) take_part(verdict.key);
         } else if (verdict.sentence.empty()) {
-            if ((*found)->join) *static_cast<int*>((*found)->argument) = last_to_join(lines);
+            if ((*found)->join) *static_cast<int*>((*found)->argument) = last_to_join(requests);
             outcome_.start.push_back(*found);
         } else {
             outcome_.fail.push_back({*found, verdict.sentence});
         }
     }
-    if (votes_[content] == 0) outcome_.stall = describe_stall(lines, numbers_);
-    learn(lines);
+    if (votes_[content] == 0) outcome_.stall = describe_stall(requests, numbers_);
+    learn(requests);
 }
 
 // Takes part with zeros in an operation of other ranks, because this rank has joined.
@@ -244,12 +244,12 @@ void Negotiation::take_part(const std::string& key) {
     outcome_.start.push_back(&zeros_.emplace_back(zeros_for(key)).submission);
 }
 
-void Negotiation::learn(const std::vector<Line>& lines) {
+void Negotiation::learn(const std::vector<PendingRequests>& requests) {
     outcome_.judged = true;
     std::vector<std::string_view> keys;
     std::unordered_set<std::string_view> seen;
-    for (const Line& line : lines) {
-        for (const std::string& key : line.keys) {
+    for (const PendingRequests& own : requests) {
+        for (const std::string& key : own.keys) {
             const std::string_view identity = identity_of(key);
             if (seen.insert(identity).second) keys.push_back(identity);
         }
@@ -258,7 +258,7 @@ void Negotiation::learn(const std::vector<Line>& lines) {
     for (const std::string_view key : keys) {
         if (cache_.has_room_for(1)) cache_.add(key);
     }
-    for (Submission* submission : line_) cache_.identify(*submission);
+    for (Submission* submission : pending_) cache_.identify(*submission);
 }
 
 // An insertion sort: few operations have a higher priority than the others. It is stable.

@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Negotiation: the rounds in which ranks find out which operations are in line on all of them. A
-// rank with an empty line takes part in no round, because no operation could start without it.
+// Negotiation: the rounds in which ranks find out which operations are pending on all of them. A
+// rank without pending requests takes part in no round, because no operation could start without
+// it.
 //
 // A round is one allreduce (min) of bytes:
 //   - some flags
-//   - digests of the line, with and without its order, each with its complement: their minima match
+//   - digests of the requests, with and without their order, each with its complement: their minima
+//   match
 //     only if all ranks have the same digest
-//   - a byte for each operation of the response cache: how often it is in line. Operations without
-//     a name may be in line more than once.
-// Equal lines start in their own order. If lines differ, the operations that are in all of them
-// start, in the order of the cache. The ranks exchange their whole lines (judge.hpp), and the cache
+//   - a byte for each operation of the response cache: how often it is pending. Operations without
+//     a name may be pending more than once.
+// Equal requests start in their own order. If they differ, those start that all ranks have, in the
+// order of the cache. The ranks exchange all their requests (judge.hpp), and the cache
 // learns their keys, only if
 //   - a rank has an operation that is not in the cache, or has joined
 //   - two ranks have different operations under one name, or as the first one without a name
@@ -37,10 +39,11 @@ struct Outcome {
 
     std::vector<Submission*> start;  // in this order, which is the same on all ranks
     std::vector<Failed> fail;
-    bool settled = false;  // all ranks wait, and everything in their lines starts
+    bool settled = false;  // all ranks wait, and all their requests start
     bool all_closing = false;
-    bool judged = false;  // ranks have exchanged their lines; the response cache may have changed
-    std::string stall;    // the stall report that a rank has asked for
+    bool judged =
+        false;          // ranks have exchanged their requests; the response cache may have changed
+    std::string stall;  // the stall report that a rank has asked for
 };
 
 class Negotiation {
@@ -50,14 +53,14 @@ class Negotiation {
                 std::vector<int> numbers);
 
     struct State {
-        bool blocked = false;       // a caller waits for a submission in line, or the rank leaves
+        bool blocked = false;       // a caller waits for a request, or the rank leaves
         bool stuck = false;         // blocked, and not expected to submit more
         bool closing = false;       // the rank leaves
-        bool wants_report = false;  // an operation has been in line for too long
+        bool wants_report = false;  // a request has been pending for too long
     };
 
-    // Begins a round with the current line.
-    void begin(const std::vector<Submission*>& line, const State& state);
+    // Begins a round with the current requests.
+    void begin(const std::vector<Submission*>& pending, const State& state);
     // Call it after a failure of the engine.
     void abandon() { stage_ = Stage::none; }
     bool under_way() const { return stage_ != Stage::none; }
@@ -75,9 +78,9 @@ class Negotiation {
     void start_ready();
     void take_part(const std::string& key);
     void say_length();
-    void say_line();
-    void read_lines();
-    void learn(const std::vector<Line>& lines);
+    void say_requests();
+    void read_requests();
+    void learn(const std::vector<PendingRequests>& requests);
     void sort_by_priority();
 
     Engine& engine_;
@@ -87,7 +90,7 @@ class Negotiation {
 
     Stage stage_ = Stage::none;
     Engine::Request* request_ = nullptr;
-    std::vector<Submission*> line_;
+    std::vector<Submission*> pending_;
     bool joined_ = false;
     std::uint64_t seen_ = 0;   // rounds with verdicts since this rank joined
     std::deque<Zeros> zeros_;  // of the last round

@@ -3,14 +3,14 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
+#include <cstdio>
 
 #include "collectives/common/no_signals.hpp"
 
 namespace batchai::coll {
 namespace {
 
-// A caller that has tested an operation in line so often counts as waiting for it.
+// A caller that has tested a pending operation so often counts as waiting for it.
 constexpr int kAsksOfAWaiter = 64;
 // How long halt() waits for threads to return from their current work.
 constexpr std::chrono::seconds kHalt{2};
@@ -19,14 +19,27 @@ constexpr std::chrono::seconds kLook{1};
 
 }  // namespace
 
+// One thread of a rank is the only caller until another one submits or waits.
+void Callers::note() {
+    const std::thread::id caller = std::this_thread::get_id();
+    if (first_ == std::thread::id()) first_ = caller;
+    several_ |= caller != first_;
+}
+
+void Callers::wait_for(Submission& submission) {
+    if (submission.state != Submission::State::pending) return;
+    ++submission.waiters;
+    ++blocked_;
+}
+
 Queue::Queue(Engine& engine, Progress& progress, const Topology& topology,
              const Dispatcher::Options& options)
     : dispatcher_(engine, progress, topology, *this, options),
       progress_(progress),
       engine_(engine),
       devices_(options.devices),
-      timeline_(topology.rank),
-      names_kept_(4 * options.cache_capacity) {
+      trace_(topology.rank),
+      pool_(4 * options.cache_capacity) {
     const NoSignals no_signals;
     thread_ = std::thread([this] { work(); });
 }
@@ -40,93 +53,32 @@ bool Queue::halt() {
     Lock held(lock_);
     stop_ = true;
     turn_.notify_all();
-    rested_.notify_all();
+    woken_.notify_all();
     ended_.notify_all();
-    return ended_.wait_for(held, kHalt, [this] { return !driven_ && callers_ == 0; });
-}
-
-Submission* Queue::take_unused() {
-    if (unused_.empty()) return &submissions_.emplace_back();
-    Submission* submission = unused_.back();
-    unused_.pop_back();
-    submission->key.clear();
-    return submission;
-}
-
-// The last submission with this name, if it can be reused: most of its data is usually still valid.
-Submission* Queue::take_named(std::string_view name) {
-    auto known = names_.find(name);
-    if (known == names_.end()) {
-        if (names_.size() >= names_kept_) forget_names();
-        known = names_.emplace(name, nullptr).first;
-    } else {
-        Submission* last = known->second;
-        if (!last->has_ticket) return last;
-        if (last->state != Submission::State::ended) return nullptr;
-        last->is_kept = false;
-    }
-    known->second = take_unused();
-    known->second->is_kept = true;
-    return known->second;
-}
-
-void Queue::forget_names() {
-    std::erase_if(names_, [this](const auto& entry) {
-        Submission* submission = entry.second;
-        if (submission->has_ticket && submission->state != Submission::State::ended) return false;
-        submission->is_kept = false;
-        if (!submission->has_ticket) unused_.push_back(submission);
-        return true;
-    });
-}
-
-void Queue::note_caller() {
-    const std::thread::id caller = std::this_thread::get_id();
-    if (first_caller_ == std::thread::id()) first_caller_ = caller;
-    several_callers_ |= caller != first_caller_;
+    return ended_.wait_for(held, kHalt, [this] { return !driven_ && callers_.waiting() == 0; });
 }
 
 Submission* Queue::submit(const Order& order) {
     Lock held(lock_);
-    note_caller();
-    Submission* submission = order.name.empty() ? take_unused() : take_named(order.name);
+    callers_.note();
+    Submission* submission = pool_.make(order);
     if (submission == nullptr) return nullptr;
-    const bool on_device = order.mark != nullptr;
-    const bool repeated = submission->join == order.join &&
-                          repeats(*submission, order.parts, on_device, order.priority, order.text);
-    submission->parts.assign(order.parts.begin(), order.parts.end());
-    submission->run = order.run;
-    submission->argument = order.argument;
-    submission->mark = order.mark;
-    submission->stream = order.stream;
-    submission->priority = order.priority;
-    submission->join = order.join;
-    submission->named = !order.name.empty();
-    submission->state = Submission::State::in_line;
-    submission->has_ticket = true;
-    submission->waiters = submission->asked = 0;
-    if (!submission->named) {
-        set_key(*submission, fmt::format("noname.{}", ++unnamed_), order.text);
-    } else if (!repeated) {
-        set_key(*submission, order.name, order.text);
-    }
-    if (timeline_.is_on()) trace_begin(*submission);
-    inbox_.push_back(submission);
-    inbox_bytes_ += bytes_of(order.parts);
+    trace_.on_submitted(*submission);
+    inbox_.submissions.push_back(submission);
+    inbox_.bytes += bytes_of(order.parts);
     news_ = true;
-    if (is_rested()) wake();
+    if (is_woken()) wake();
     return submission;
 }
 
 // A caller may test from time to time. A caller that tests continuously counts as waiting.
 batchai_coll_status Queue::test(Submission* submission, std::string& sentence) {
     Lock held(lock_);
-    note_caller();
+    callers_.note();
     if (submission->state == Submission::State::ended) return conclude(submission, sentence);
     if (submission->asked < kAsksOfAWaiter && ++submission->asked == kAsksOfAWaiter &&
-        submission->state == Submission::State::in_line) {
-        ++submission->waiters;
-        ++blocked_;
+        submission->state == Submission::State::pending) {
+        callers_.wait_for(*submission);
         news_ = true;
         wake();
     }
@@ -135,15 +87,12 @@ batchai_coll_status Queue::test(Submission* submission, std::string& sentence) {
 
 batchai_coll_status Queue::wait(Submission* submission, std::string& sentence) {
     Lock held(lock_);
-    note_caller();
+    callers_.note();
     if (submission->state == Submission::State::ended) return conclude(submission, sentence);
-    if (submission->state == Submission::State::in_line) {
-        ++submission->waiters;
-        ++blocked_;
-    }
-    ++callers_;
+    callers_.wait_for(*submission);
+    callers_.begin_wait();
     news_ = true;
-    if (driven_) rested_.notify_one();
+    if (driven_) woken_.notify_one();
     Backoff backoff;
     while (submission->state != Submission::State::ended && !stop_) {
         if (driven_) {
@@ -152,7 +101,7 @@ batchai_coll_status Queue::wait(Submission* submission, std::string& sentence) {
             drive(held, submission, backoff);
         }
     }
-    --callers_;
+    callers_.end_wait();
     news_ = true;
     if (submission->state == Submission::State::ended) return conclude(submission, sentence);
     ended_.notify_all();
@@ -172,15 +121,14 @@ batchai_coll_status Queue::conclude(Submission* submission, std::string& sentenc
     if (submission->on_device()) follow_device(*submission);
     const batchai_coll_status status = submission->failure.status;
     if (status != BATCHAI_COLL_OK) sentence = submission->failure.sentence;
-    submission->has_ticket = false;
-    if (!submission->is_kept) unused_.push_back(submission);
+    pool_.take_back(submission);
     return status;
 }
 
 Failure Queue::close() {
     Lock held(lock_);
-    closing_ = news_ = true;
-    if (driven_) rested_.notify_one();
+    inbox_.closing = news_ = true;
+    if (driven_) woken_.notify_one();
     Backoff backoff;
     while (!closed_ && !stop_) {
         if (driven_) {
@@ -189,7 +137,7 @@ Failure Queue::close() {
             drive(held, nullptr, backoff);
         }
     }
-    timeline_.stop();
+    trace_.stop();
     const bool well = closed_ && engine_.failure().status == BATCHAI_COLL_OK;
     if (devices_ == nullptr || !well) return engine_.failure();
     held.unlock();  // no thread drives the queue now
@@ -200,9 +148,9 @@ void Queue::work() {
     Backoff backoff(Backoff::Thread::in_background);
     Lock held(lock_);
     while (!stop_) {
-        const bool wanted = !driven_ && (is_rested() || dispatcher_.has_work());
+        const bool wanted = !driven_ && (is_woken() || dispatcher_.has_work());
         // A submission for a bucket wakes no thread, but must be noticed in time.
-        if (wanted || (sleep(held) && !inbox_.empty() && !driven_)) {
+        if (wanted || (sleep(held) && !inbox_.submissions.empty() && !driven_)) {
             drive(held, nullptr, backoff);
         }
     }
@@ -210,7 +158,7 @@ void Queue::work() {
 
 // Sleeps until another thread wakes this one. True: the time limit was reached first.
 bool Queue::sleep(Lock& held) {
-    if (rest_.submissions > 1) return turn_.wait_for(held, kLook) == std::cv_status::timeout;
+    if (inbox_.wait.submissions > 1) return turn_.wait_for(held, kLook) == std::cv_status::timeout;
     turn_.wait(held);
     return false;
 }
@@ -228,12 +176,12 @@ void Queue::drive(Lock& held, const Submission* submission, Backoff& backoff) {
         if (submission != nullptr && submission->state == Submission::State::ended) break;
         if (news_) continue;
         if (submission == nullptr && !dispatcher_.has_work()) break;
-        const auto resting = step == Step::idle ? dispatcher_.rest() : std::nullopt;
+        const auto wait = step == Step::idle ? dispatcher_.idle_wait() : std::nullopt;
         // While its only caller waits, the process computes nothing that needs the core.
         backoff.set_forward(is_awaited_);
-        if (step != Step::idle || resting) backoff.reset();
-        if (resting) {
-            rest(*resting);
+        if (step != Step::idle || wait) backoff.reset();
+        if (wait) {
+            idle(*wait);
         } else if (step == Step::idle) {
             engine_.pause(backoff);
         }
@@ -242,51 +190,87 @@ void Queue::drive(Lock& held, const Submission* submission, Backoff& backoff) {
     if (news_) take_news();
     driven_ = false;
     closed_ = dispatcher_.has_closed();
-    rest_ = dispatcher_.rest().value_or(Dispatcher::Rest());
-    if (closing_ || stop_ || callers_ > 1) ended_.notify_all();
-    if (is_rested() || dispatcher_.has_work()) turn_.notify_one();
+    inbox_.wait = dispatcher_.idle_wait().value_or(IdleWait());
+    if (inbox_.closing || stop_ || callers_.waiting() > 1) ended_.notify_all();
+    if (is_woken() || dispatcher_.has_work()) turn_.notify_one();
 }
 
 // Call it with the lock held.
 void Queue::take_news() {
     news_ = false;
     const auto now = Dispatcher::Clock::now();
-    for (Submission* submission : inbox_) dispatcher_.add(submission, now);
-    inbox_.clear();
-    inbox_bytes_ = 0;
-    told_blocked_ = blocked_ > 0;
-    dispatcher_.set_blocked(told_blocked_, !several_callers_);
-    is_awaited_ = callers_ > 0 && !several_callers_;
-    progress_.set_inside(callers_ > 0 || closing_);
-    if (closing_ && !told_closing_) dispatcher_.close();
-    told_closing_ = closing_;
+    for (Submission* submission : inbox_.submissions) dispatcher_.add(submission, now);
+    inbox_.submissions.clear();
+    inbox_.bytes = 0;
+    inbox_.told_blocked = callers_.are_blocked();
+    dispatcher_.set_blocked(inbox_.told_blocked, !callers_.are_several());
+    is_awaited_ = callers_.waiting() > 0 && !callers_.are_several();
+    progress_.set_inside(callers_.waiting() > 0 || inbox_.closing);
+    if (inbox_.closing && !inbox_.told_closing) dispatcher_.close();
+    inbox_.told_closing = inbox_.closing;
 }
 
 // Wakes the thread that drives, or else the queue's own thread.
 void Queue::wake() {
     if (driven_) {
-        rested_.notify_one();
+        woken_.notify_one();
     } else {
         turn_.notify_one();
     }
 }
 
-// Whether a resting driver has something to do, or a thread must start to drive.
-bool Queue::is_rested() const {
-    return stop_ || inbox_.size() >= rest_.submissions ||
-           (rest_.bytes > 0 && inbox_bytes_ >= rest_.bytes) || (blocked_ > 0) != told_blocked_ ||
-           closing_ != told_closing_;
+// Whether a waiting driver has something to do, or a thread must start to drive.
+bool Queue::is_woken() const {
+    const IdleWait& wait = inbox_.wait;
+    return stop_ || inbox_.submissions.size() >= wait.submissions ||
+           (wait.bytes > 0 && inbox_.bytes >= wait.bytes) ||
+           callers_.are_blocked() != inbox_.told_blocked || inbox_.closing != inbox_.told_closing;
 }
 
-void Queue::rest(const Dispatcher::Rest& rest) {
+void Queue::idle(const IdleWait& wait) {
     Lock held(lock_);
-    rest_ = rest;
-    const auto done = [this] { return is_rested(); };
-    if (rest.until == Dispatcher::Clock::time_point::max()) {
-        rested_.wait(held, done);
+    inbox_.wait = wait;
+    const auto done = [this] { return is_woken(); };
+    if (wait.until == Dispatcher::Clock::time_point::max()) {
+        woken_.wait(held, done);
     } else {
-        rested_.wait_until(held, rest.until, done);
+        woken_.wait_until(held, wait.until, done);
     }
+}
+
+void Queue::on_agreed(const std::vector<Submission*>& submissions) {
+    const std::scoped_lock held(lock_);
+    trace_.on_agreed(submissions);
+    for (Submission* submission : submissions) {
+        callers_.release(*submission);
+        submission->state = Submission::State::started;
+        // Ranks have submitted some without a name while others had joined.
+        if (submission->join) pool_.restart_numbers();
+    }
+    news_ = true;
+}
+
+void Queue::on_ended(const std::vector<Submission*>& together, const Failure* failure) {
+    const std::scoped_lock held(lock_);
+    trace_.on_ended(together, failure == nullptr);
+    for (Submission* submission : together) {
+        callers_.release(*submission);
+        submission->state = Submission::State::ended;
+        submission->failure.status = failure == nullptr ? BATCHAI_COLL_OK : failure->status;
+        if (failure != nullptr) submission->failure.sentence = failure->sentence;
+    }
+    news_ = true;
+    if (callers_.waiting() > 0) ended_.notify_all();
+}
+
+void Queue::on_stall(const std::string& stall) {
+    std::fprintf(stderr,
+                 "collectives: operations wait for ranks that have not submitted them: %s\n",
+                 stall.c_str());
+}
+
+void Queue::on_tuned(const std::string& setting) {
+    std::fprintf(stderr, "collectives: autotune: %s\n", setting.c_str());
 }
 
 }  // namespace batchai::coll

@@ -12,31 +12,42 @@
 #include <atomic>
 #include <condition_variable>
 #include <mutex>
-#include <string_view>
 #include <thread>
-#include <unordered_map>
 
 #include "collectives/common/backoff.hpp"
 #include "collectives/queue/dispatcher.hpp"
+#include "collectives/queue/submission_pool.hpp"
 #include "collectives/queue/timeline.hpp"
 
 namespace batchai::coll {
 
+// The callers of a queue: whether they are several threads, and what they wait for.
+class Callers {
+  public:
+    // The calling thread is one of them.
+    void note();
+    bool are_several() const { return several_; }
+
+    void begin_wait() { ++waiting_; }
+    void end_wait() { --waiting_; }
+    int waiting() const { return waiting_; }
+
+    // A caller waits for a submission; it is blocked while the submission is pending.
+    void wait_for(Submission& submission);
+    // Call it when the submission is no longer pending, before its state changes.
+    void release(const Submission& submission) {
+        if (submission.state == Submission::State::pending) blocked_ -= submission.waiters;
+    }
+    bool are_blocked() const { return blocked_ > 0; }
+
+  private:
+    std::thread::id first_;  // the first thread that submitted or waited
+    bool several_ = false;
+    int waiting_ = 0, blocked_ = 0;
+};
+
 class Queue final : private Listener {
   public:
-    // One operation to submit.
-    struct Order {
-        std::string_view name = {};  // empty: operations are matched in order
-        std::string_view text = {};  // must agree on all ranks too; shown in messages
-        std::span<const Part> parts = {};
-        Run run = nullptr;  // called if there are no parts
-        void* argument = nullptr;
-        int priority = 0;
-        bool join = false;             // as in Submission
-        Device::Event mark = nullptr;  // as in Submission
-        Device::Stream stream = nullptr;
-    };
-
     Queue(Engine& engine, Progress& progress, const Topology& topology,
           const Dispatcher::Options& options);
     // Call halt() or close() first.
@@ -49,7 +60,7 @@ class Queue final : private Listener {
     // set to the message of a failure.
     batchai_coll_status test(Submission* submission, std::string& sentence);
     batchai_coll_status wait(Submission* submission, std::string& sentence);
-    // Collective: operations in line fail, and all ranks leave. Returns the communicator's failure.
+    // Collective: pending operations fail, and all ranks leave. Returns the communicator's failure.
     Failure close();
 
     // Stops driving, even if operations are in progress. False: a caller's operation does not
@@ -57,21 +68,18 @@ class Queue final : private Listener {
     bool halt();
 
     // Starts a new timeline; an empty path ends the current one.
-    sys::Result<void> trace(const std::string& path, bool mark_cycles);
+    sys::Result<void> trace(const std::string& path, bool mark_cycles) {
+        return trace_.start(path, mark_cycles);
+    }
 
   private:
-    struct NameHash {
-        using is_transparent = void;
-        std::size_t operator()(std::string_view name) const {
-            return std::hash<std::string_view>()(name);
-        }
-    };
-
     void on_agreed(const std::vector<Submission*>& submissions) override;
     void on_ended(const std::vector<Submission*>& together, const Failure* failure) override;
-    void on_negotiation(bool begins) override;
-    void on_started(const std::vector<Submission*>& together, std::size_t bytes) override;
-    void on_cycle() override;
+    void on_negotiation(bool begins) override { trace_.on_negotiation(begins); }
+    void on_started(const std::vector<Submission*>&, std::size_t bytes) override {
+        trace_.on_started(bytes);
+    }
+    void on_cycle() override { trace_.on_cycle(); }
     void on_stall(const std::string& stall) override;
     void on_tuned(const std::string& setting) override;
 
@@ -82,15 +90,9 @@ class Queue final : private Listener {
     // Drives until the submission has ended; null: until the dispatcher is idle.
     void drive(Lock& held, const Submission* submission, Backoff& backoff);
     void take_news();
-    void rest(const Dispatcher::Rest& rest);
-    bool is_rested() const;
+    void idle(const IdleWait& wait);
+    bool is_woken() const;
     void wake();
-    void note_caller();
-    Submission* take_unused();
-    Submission* take_named(std::string_view name);
-    void forget_names();
-    void trace_begin(const Submission& submission);
-    void trace_end(const Submission& submission, bool was_in_line, Timeline::Clock::time_point now);
     void follow_device(Submission& submission);
     batchai_coll_status conclude(Submission* submission, std::string& sentence);
 
@@ -99,33 +101,25 @@ class Queue final : private Listener {
     Progress& progress_;
     Engine& engine_;
     DeviceMessages* const devices_;
-    Timeline timeline_;
-    bool told_closing_ = false;
     bool is_awaited_ = false;  // the only caller is waiting
-    Timeline::Clock::time_point round_began_{}, message_began_{};
-    std::size_t message_bytes_ = 0;
 
+    Trace trace_;
     std::atomic<bool> news_ = false;  // tells the driver that members below have changed
     std::atomic<bool> stop_ = false;
 
     std::mutex lock_;  // guards the members below
-    std::condition_variable rested_, turn_, ended_;
-    bool driven_ = false;
-    std::vector<Submission*> inbox_;
-    std::size_t inbox_bytes_ = 0;
-    std::size_t names_kept_;
-    // by name: the last submission
-    std::unordered_map<std::string, Submission*, NameHash, std::equal_to<>> names_;
-    std::deque<Submission> submissions_;  // all submissions
-    std::vector<Submission*> unused_;
-    std::uint64_t unnamed_ = 0;
-    std::thread::id first_caller_;  // the first thread that submitted or waited
-    bool several_callers_ = false;
-    int callers_ = 0;  // callers that wait
-    int blocked_ = 0;  // callers that wait for operations in line
-    bool closing_ = false, closed_ = false;
-    Dispatcher::Rest rest_;  // the conditions for which the next driver waits
-    bool told_blocked_ = false;
+    std::condition_variable woken_, turn_, ended_;
+    bool driven_ = false, closed_ = false;
+    SubmissionPool pool_;
+    Callers callers_;
+    // For the driver, and what it has taken of it.
+    struct Inbox {
+        std::vector<Submission*> submissions;
+        std::size_t bytes = 0;
+        bool closing = false;
+        bool told_closing = false, told_blocked = false;
+        IdleWait wait;  // of the next driver
+    } inbox_;
 
     std::thread thread_;
 };

@@ -56,6 +56,20 @@ std::vector<Fused> fuse(const std::vector<Item>& items, std::size_t threshold) {
     return groups;
 }
 
+std::vector<std::vector<Submission*>> fuse(const std::vector<Submission*>& submissions,
+                                           std::size_t threshold) {
+    std::vector<Item> items;
+    for (const Submission* submission : submissions) {
+        items.push_back({fusion_key(*submission), bytes_of(submission->parts), 0});
+    }
+    std::vector<std::vector<Submission*>> messages;
+    for (const Fused& group : fuse(items, threshold)) {
+        std::vector<Submission*>& together = messages.emplace_back();
+        for (const std::uint32_t i : group) together.push_back(submissions[i]);
+    }
+    return messages;
+}
+
 void Schedule::started(const std::vector<Submission*>& round, bool settled, std::size_t capacity) {
     in_current_.resize(capacity, 0);
     in_last_.resize(capacity, 0);

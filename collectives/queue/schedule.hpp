@@ -37,7 +37,7 @@
 namespace batchai::coll {
 
 // Fusion: chooses which submissions are reduced together, as one message. They need not be
-// neighbours in line: a submission of another type between them does not separate them. Pure. All
+// neighbours: a submission of another type between them does not separate them. Pure. All
 // ranks choose the same, because the choice depends only on data on which they have agreed.
 //
 // The bits of a result do not depend on its message's other submissions (docs/collectives.md).
@@ -68,6 +68,8 @@ using Fused = std::vector<std::uint32_t>;  // indices of items, ascending
 // Groups of items, in the order of their last items. A group has at most `threshold` bytes and
 // meets its items' limits, or it is one item.
 std::vector<Fused> fuse(const std::vector<Item>& items, std::size_t threshold);
+std::vector<std::vector<Submission*>> fuse(const std::vector<Submission*>& submissions,
+                                           std::size_t threshold);
 
 class Schedule {
   public:

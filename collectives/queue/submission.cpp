@@ -53,6 +53,12 @@ std::size_t bytes_of(std::span<const Part> parts) {
     return sum;
 }
 
+std::size_t bytes_of(std::span<Submission* const> submissions) {
+    std::size_t sum = 0;
+    for (const Submission* submission : submissions) sum += bytes_of(submission->parts);
+    return sum;
+}
+
 void set_key(Submission& submission, std::string_view name, std::string_view text) {
     const std::vector<Part>& parts = submission.parts;
     submission.key.resize(sizeof(Head) + text.size() + parts.size() * sizeof(PartKey) +

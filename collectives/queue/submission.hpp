@@ -35,7 +35,7 @@ std::size_t bytes_of(std::span<const Part> parts);
 using Run = int (*)(void* argument);
 
 struct Submission {
-    enum class State : std::uint8_t { in_line, started, ended };
+    enum class State : std::uint8_t { pending, started, ended };
 
     std::string key;
     std::vector<Part> parts;  // empty: call `run`
@@ -52,15 +52,15 @@ struct Submission {
     std::uint64_t hash = 0;  // of the key's identity
 
     // Used by the dispatcher.
-    std::chrono::steady_clock::time_point since;  // when it was put in line
+    std::chrono::steady_clock::time_point since;  // when it became pending
     std::uint64_t order = 0;                      // order of submission
     int id = -1;                                  // number in the response cache; -1: none
     std::uint64_t book = 0;                       // the response cache's book_ that id belongs to
-    Submission* next_alike = nullptr;             // the next one in line with the same id
-    bool in_line = false;
+    Submission* next_alike = nullptr;             // the next pending one with the same id
+    bool pending = false;
 
     // Used by the queue, guarded by its lock.
-    State state = State::in_line;
+    State state = State::pending;
     Failure failure;
     bool has_ticket = false;  // its end was not reported to the caller yet
     bool is_kept = false;     // kept under its name for the next submission
@@ -94,6 +94,7 @@ struct Zeros {
 Zeros zeros_for(std::string_view key);
 
 std::uint64_t hash_of(std::string_view key);
+std::size_t bytes_of(std::span<Submission* const> submissions);
 
 // ResponseCache: gives each operation that all ranks have seen a number, the same on all ranks, so
 // that one byte in a message represents it. All ranks add the same operations in the same order.

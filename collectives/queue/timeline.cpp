@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <cctype>
 #include <cerrno>
 #include <utility>
 
@@ -15,6 +16,20 @@ namespace batchai::coll {
 namespace {
 
 constexpr std::chrono::milliseconds kBetweenWrites{50};
+
+// "ALLREDUCE", "BROADCAST", ...: the first word of the operation's description, in capitals.
+std::string verb_of(const Submission& submission) {
+    const std::string does = describe_key(submission.key);
+    std::string verb;
+    for (const char c : std::string_view(does).substr(0, does.find(' '))) {
+        verb += static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+    }
+    return verb;
+}
+
+std::string pending_name(const Submission& submission) {
+    return "NEGOTIATE_" + verb_of(submission);
+}
 
 }  // namespace
 
@@ -121,6 +136,55 @@ std::string json_string(std::string_view text) {
         }
     }
     return quoted += '"';
+}
+
+sys::Result<void> Trace::start(const std::string& path, bool mark_cycles) {
+    timeline_.stop();
+    if (path.empty()) return {};
+    return timeline_.start(path, mark_cycles);
+}
+
+void Trace::on_submitted(const Submission& submission) {
+    if (!timeline_.is_on()) return;
+    timeline_.begin(submission.name(), pending_name(submission), Timeline::Clock::now());
+}
+
+void Trace::on_agreed(const std::vector<Submission*>& submissions) {
+    if (!timeline_.is_on()) return;
+    const auto now = Timeline::Clock::now();
+    for (const Submission* submission : submissions) {
+        timeline_.end(submission->name(), pending_name(*submission), now);
+        timeline_.begin(submission->name(), verb_of(*submission), now);
+    }
+}
+
+void Trace::on_ended(const std::vector<Submission*>& together, bool well) {
+    if (!timeline_.is_on()) return;
+    const auto now = Timeline::Clock::now();
+    for (const Submission* submission : together) {
+        if (submission->state == Submission::State::pending) {
+            timeline_.end(submission->name(), pending_name(*submission), message_began_);
+            timeline_.begin(submission->name(), verb_of(*submission), message_began_);
+        }
+        timeline_.end(submission->name(), verb_of(*submission), now);
+    }
+    if (well) {
+        timeline_.span(verb_of(*together.front()), message_began_, message_bytes_, together.size());
+    }
+}
+
+void Trace::on_negotiation(bool begins) {
+    if (begins) {
+        round_began_ = Timeline::Clock::now();
+        timeline_.cycle();
+    } else {
+        timeline_.span("NEGOTIATION", round_began_, 0, 0);
+    }
+}
+
+void Trace::on_started(std::size_t bytes) {
+    message_began_ = Timeline::Clock::now();
+    message_bytes_ = bytes;
 }
 
 }  // namespace batchai::coll

@@ -2,7 +2,7 @@
 //
 // Timeline: records the states of each submission in a file in Chrome's trace format (an array of
 // events, which chrome://tracing and ui.perfetto.dev show). Each rank writes its own file. Each
-// tensor has a row: in line (NEGOTIATE_ALLREDUCE), then in progress (ALLREDUCE; for a caller's own
+// tensor has a row: pending (NEGOTIATE_ALLREDUCE), then in progress (ALLREDUCE; for a caller's own
 // operation, the first word of its description). Rounds of negotiation and messages share one row.
 //
 // Any thread may call it. A thread of the timeline writes new events twenty times a second and at
@@ -21,7 +21,9 @@
 #include <string>
 #include <string_view>
 #include <thread>
+#include <vector>
 
+#include "collectives/queue/submission.hpp"
 #include "sys/result.hpp"
 #include "sys/unique_fd.hpp"
 
@@ -70,6 +72,29 @@ class Timeline {
     sys::UniqueFd file_;
     ::off_t end_ = 0;  // file offset of the closing bracket
     std::thread thread_;
+};
+
+// Trace: what a queue does, as events of its timeline. The functions are those of Listener. Call
+// them before the submissions' states change.
+class Trace {
+  public:
+    explicit Trace(int rank) : timeline_(rank) {}
+
+    // Starts a new timeline; an empty path ends the current one.
+    sys::Result<void> start(const std::string& path, bool mark_cycles);
+    void stop() { timeline_.stop(); }
+
+    void on_submitted(const Submission& submission);
+    void on_agreed(const std::vector<Submission*>& submissions);
+    void on_ended(const std::vector<Submission*>& together, bool well);
+    void on_negotiation(bool begins);
+    void on_started(std::size_t bytes);
+    void on_cycle() { timeline_.cycle(); }
+
+  private:
+    Timeline timeline_;
+    Timeline::Clock::time_point round_began_{}, message_began_{};
+    std::size_t message_bytes_ = 0;
 };
 
 // The text as a quoted JSON string.

@@ -1,69 +1,105 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// Dispatcher: tunes its settings: the fusion threshold while the schedule is frozen, and the cycle
-// time during negotiation.
+#include "collectives/queue/tuning.hpp"
+
 #include <fmt/format.h>
 
-#include "collectives/queue/dispatcher.hpp"
+#include <algorithm>
 
 namespace batchai::coll {
 namespace {
 
-double seconds_between(Dispatcher::Clock::time_point from, Dispatcher::Clock::time_point to) {
+double seconds_between(std::chrono::steady_clock::time_point from,
+                       std::chrono::steady_clock::time_point to) {
     return std::chrono::duration<double>(to - from).count();
 }
 
 }  // namespace
 
-// During negotiation, steps may differ, so the time per byte counts. A step ends when all ranks
-// have waited for all their submissions.
-void Dispatcher::time_round(const Outcome& outcome) {
-    if (!cycle_tuner_.is_enabled()) return;
-    for (const Submission* submission : outcome.start) {
-        bytes_since_settled_ += bytes_of(submission->parts);
+std::vector<std::size_t> fusion_thresholds(std::size_t step_bytes) {
+    std::vector<std::size_t> thresholds;
+    constexpr std::size_t kLeast = 1u << 20;
+    for (std::size_t threshold = kLeast; thresholds.empty() || threshold < 2 * step_bytes;
+         threshold *= 2) {
+        thresholds.push_back(threshold);
     }
-    if (!outcome.settled) return;
+    return thresholds;
+}
+
+void Tuner::begin(const std::vector<std::size_t>& candidates) {
+    if (!enabled_ || candidates == candidates_) return;
+    candidates_ = candidates;
+    times_.assign(candidates_.size(), 0);
+    at_ = 0;
+    steps_ = 0;
+    value_ = candidates_.front();
+}
+
+bool Tuner::step(double seconds) {
+    if (times_.empty() || is_undecided()) return false;
+    if (++steps_ > kWarmUp) times_[at_] += seconds;
+    if (steps_ < kWarmUp + kSteps) return false;
+    steps_ = 0;
+    if (++at_ == candidates_.size()) return false;
+    value_ = candidates_[at_];
+    return true;
+}
+
+void Tuner::decide() {
+    const auto best = std::min_element(times_.begin(), times_.end());
+    value_ = candidates_[static_cast<std::size_t>(best - times_.begin())];
+    times_.clear();
+}
+
+Tuning::Tuning(std::size_t fusion_bytes, bool tune_fusion, std::chrono::nanoseconds cycle,
+               bool tune_cycle)
+    : fusion_(fusion_bytes, tune_fusion),
+      cycle_(static_cast<std::size_t>(cycle.count()), tune_cycle) {
+    // The first candidate is used as long as there is nothing to time.
+    cycle_.begin({cycle_.value(), 0, 100'000, 2'000'000, 10'000'000});
+}
+
+// During negotiation, steps may differ, so the time per byte counts. A step ends when the ranks
+// are settled.
+void Tuning::time_round(std::size_t bytes, bool settled) {
+    if (!cycle_.is_enabled()) return;
+    bytes_since_settled_ += bytes;
+    if (!settled) return;
     const auto now = Clock::now();
     if (settled_ && bytes_since_settled_ > 0) {
-        cycle_tuner_.step(seconds_between(*settled_, now) /
-                          static_cast<double>(bytes_since_settled_));
+        cycle_.step(seconds_between(*settled_, now) / static_cast<double>(bytes_since_settled_));
     }
     settled_ = now;
     bytes_since_settled_ = 0;
-    if (cycle_tuner_.is_undecided()) agree_on_times(cycle_tuner_);
 }
 
-void Dispatcher::time_schedule() {
-    if (!fusion_tuner_.is_enabled()) return;
+void Tuning::begin_schedule(std::size_t bytes) {
+    fusion_.begin(fusion_thresholds(bytes));
+    cycle_began_ = Clock::now();
+    settled_.reset();
+}
+
+bool Tuning::time_cycle() {
+    if (!fusion_.is_enabled()) return false;
     const auto now = Clock::now();
-    if (fusion_tuner_.step(seconds_between(cycle_began_, now))) {
-        schedule_.cut(fusion_tuner_.value());
-    }
+    const bool changed = fusion_.step(seconds_between(cycle_began_, now));
     cycle_began_ = now;
-    if (fusion_tuner_.is_undecided()) agree_on_times(fusion_tuner_);
+    return changed;
 }
 
-void Dispatcher::agree_on_times(Tuner& tuner) {
-    Call call;
-    call.signature.kind = Kind::allreduce;
-    call.signature.count = tuner.times().size();
-    call.signature.type = BATCHAI_COLL_FLOAT64;
-    call.receive = reinterpret_cast<std::byte*>(tuner.times().data());
-    call.send = call.receive;
-    tuning_ = &tuner;
-    request_ = engine_.start(call);
+std::vector<double>* Tuning::undecided() {
+    for (Tuner* tuner : {&fusion_, &cycle_}) {
+        if (tuner->is_undecided()) return &tuner->times();
+    }
+    return nullptr;
 }
 
-void Dispatcher::tune() {
-    Tuner& tuner = *tuning_;
-    tuning_ = nullptr;
-    tuner.decide();
-    const bool fusion = &tuner == &fusion_tuner_;
-    if (fusion) schedule_.cut(tuner.value());
-    if (topology_.rank != 0) return;
-    listener_.on_tuned(fusion
-                           ? fmt::format("fusion threshold {} bytes", tuner.value())
-                           : fmt::format("cycle {} ms", static_cast<double>(tuner.value()) / 1e6));
+Tuning::Decision Tuning::decide() {
+    if (fusion_.is_undecided()) {
+        fusion_.decide();
+        return {true, fmt::format("fusion threshold {} bytes", fusion_.value())};
+    }
+    cycle_.decide();
+    return {false, fmt::format("cycle {} ms", static_cast<double>(cycle_.value()) / 1e6)};
 }
 
 }  // namespace batchai::coll

@@ -80,19 +80,19 @@ class Caller final : public Listener {
     Step step() {
         const Counting on(true);
         const Step step = dispatcher_.step();
-        if (step == Step::idle) dispatcher_.rest();
+        if (step == Step::idle) dispatcher_.idle_wait();
         return step;
     }
     // How long a driver sleeps that has been given this one just now, if nothing else happens.
     std::chrono::nanoseconds rest_after(const std::string& name) const {
-        return dispatcher_.rest().value().until - works_.at(name).submission.since;
+        return dispatcher_.idle_wait().value().until - works_.at(name).submission.since;
     }
     bool has_closed() const { return dispatcher_.has_closed(); }
     bool has_ended(const std::string& name) const {
         const auto found = works_.find(name);
         return found == works_.end() || found->second.submission.state == Submission::State::ended;
     }
-    bool is_in_line(const std::string& name) const { return works_.at(name).submission.in_line; }
+    bool is_pending(const std::string& name) const { return works_.at(name).submission.pending; }
     bool all_ended() const {
         return std::all_of(works_.begin(), works_.end(),
                            [this](const auto& work) { return has_ended(work.first); });

@@ -115,7 +115,7 @@ class Program {
             some_steps();
             const int r = number(0, job_.size() - 1);
             if (!awaited[r].empty() && !job_[r].has_ended(awaited[r])) {
-                job_[r].block(job_[r].is_in_line(awaited[r]));
+                job_[r].block(job_[r].is_pending(awaited[r]));
                 return left == 0;
             }
             awaited[r].clear();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The queue's pure parts: verdicts on lines that differ, fusion, schedules, autotuning, timelines;
-// and the queue itself, with its thread and several callers, of one rank.
+// The queue's pure parts: verdicts on requests that differ, fusion, schedules, autotuning,
+// timelines; and the queue itself, with its thread and several callers, of one rank.
 #include "collectives/queue/queue.hpp"
 
 #include <boost/test/unit_test.hpp>
@@ -36,7 +36,7 @@ std::string key(const std::string& name, const std::string& text, std::vector<Pa
     return submission.key;
 }
 
-Line line(std::vector<std::string> keys, bool stuck = true) {
+PendingRequests requests(std::vector<std::string> keys, bool stuck = true) {
     return {stuck, false, std::move(keys)};
 }
 
@@ -56,14 +56,14 @@ BOOST_AUTO_TEST_SUITE(queue_judge)
 
 BOOST_AUTO_TEST_CASE(operations_of_all_ranks_start_in_the_first_ranks_order) {
     const std::string a = key("a", "of x"), b = key("b", "of y"), c = key("c", "of z");
-    const auto verdicts = judge({line({b, a}), line({a, c, b})}, kTwo);
+    const auto verdicts = judge({requests({b, a}), requests({a, c, b})}, kTwo);
     BOOST_TEST(sentences(verdicts) == (std::vector<std::string>{"b: ", "a: "}),
                boost::test_tools::per_element());
 }
 
 BOOST_AUTO_TEST_CASE(a_difference_is_named_once_for_each_description) {
     const std::string two = key("a", "[2]", {part(2)}), three = key("a", "[3]", {part(3)});
-    const auto verdicts = judge({line({two}), line({three}), line({two})}, {4, 6, 8});
+    const auto verdicts = judge({requests({two}), requests({three}), requests({two})}, {4, 6, 8});
     BOOST_REQUIRE(verdicts.size() == 2);
     BOOST_TEST(verdicts[0].key == two);
     BOOST_TEST(verdicts[1].key == three);
@@ -76,18 +76,19 @@ BOOST_AUTO_TEST_CASE(a_difference_is_named_once_for_each_description) {
 
 BOOST_AUTO_TEST_CASE(other_operations_are_not_held_up_by_a_difference) {
     const std::string b = key("b", "same");
-    const auto verdicts = judge({line({key("a", "1"), b}), line({b, key("a", "2")})}, kTwo);
+    const auto verdicts = judge({requests({key("a", "1"), b}), requests({b, key("a", "2")})}, kTwo);
     BOOST_TEST(verdicts.size() == 3);
     BOOST_TEST(verdicts.back().sentence == "");
 }
 
 BOOST_AUTO_TEST_CASE(nothing_in_common_fails_only_when_every_rank_is_stuck) {
-    const auto lines = [](bool last) {
-        return std::vector<Line>{line({key("a", "of p")}), line({key("b", "of q")}),
-                                 line({key("b", "of q")}, last)};
+    const auto all = [](bool last) {
+        return std::vector<PendingRequests>{requests({key("a", "of p")}),
+                                            requests({key("b", "of q")}),
+                                            requests({key("b", "of q")}, last)};
     };
-    BOOST_TEST(judge(lines(false), kThree).empty());
-    const auto verdicts = judge(lines(true), kThree);
+    BOOST_TEST(judge(all(false), kThree).empty());
+    const auto verdicts = judge(all(true), kThree);
     BOOST_TEST(verdicts.size() == 2);
     for (const Verdict& verdict : verdicts) {
         BOOST_TEST(verdict.sentence ==
@@ -96,25 +97,25 @@ BOOST_AUTO_TEST_CASE(nothing_in_common_fails_only_when_every_rank_is_stuck) {
     }
 }
 
-BOOST_AUTO_TEST_CASE(long_lines_are_shortened) {
+BOOST_AUTO_TEST_CASE(long_lists_of_requests_are_shortened) {
     std::vector<std::string> many;
     for (int i = 0; i < 9; ++i) many.push_back(key("a" + std::to_string(i), "s"));
-    const auto verdicts = judge({line(many), line({key("b", "s")})}, kTwo);
+    const auto verdicts = judge({requests(many), requests({key("b", "s")})}, kTwo);
     BOOST_TEST(verdicts[0].sentence.find("a5 (s) and 3 more; rank 1") != std::string::npos);
     BOOST_TEST(verdicts[0].sentence.find("a6") == std::string::npos);
 }
 
 BOOST_AUTO_TEST_CASE(a_stall_names_the_ranks_that_others_wait_for) {
-    BOOST_TEST(describe_stall({line({key("a", "")}), line({}), line({key("a", ""), key("b", "")})},
-                              kThree) ==
-               "a: not submitted by rank 1; b: not submitted by ranks 0, 1");
+    BOOST_TEST(describe_stall(
+                   {requests({key("a", "")}), requests({}), requests({key("a", ""), key("b", "")})},
+                   kThree) == "a: not submitted by rank 1; b: not submitted by ranks 0, 1");
 }
 
-BOOST_AUTO_TEST_CASE(lines_travel_as_bytes) {
-    const Line sent{true, false, {key("a", "x"), key("", ""), key("c", "z", {part(3)})}};
+BOOST_AUTO_TEST_CASE(requests_travel_as_bytes) {
+    const PendingRequests sent{true, false, {key("a", "x"), key("", ""), key("c", "z", {part(3)})}};
     const std::string bytes = batchai::sys::encode(sent);
     const auto read = [](const std::string& from) {
-        return batchai::sys::decode_whole<Line>(from);
+        return batchai::sys::decode_whole<PendingRequests>(from);
     };
     BOOST_REQUIRE(read(bytes).has_value());
     BOOST_TEST((*read(bytes) == sent));
@@ -136,16 +137,16 @@ std::string join() {
 
 BOOST_AUTO_TEST_CASE(a_rank_that_has_joined_holds_up_no_sum) {
     const std::string a = key("a", "[2]", {part(2)}), b = key("b", "[3]", {part(3)});
-    const auto verdicts = judge({line({join()}), line({a, b}), line({b, a})}, kThree);
+    const auto verdicts = judge({requests({join()}), requests({a, b}), requests({b, a})}, kThree);
     BOOST_TEST(sentences(verdicts) == (std::vector<std::string>{"a: ", "b: "}),
                boost::test_tools::per_element());
-    BOOST_TEST(judge({line({join()}), line({a}), line({}, false)}, kThree).empty());
+    BOOST_TEST(judge({requests({join()}), requests({a}), requests({}, false)}, kThree).empty());
 }
 
 BOOST_AUTO_TEST_CASE(an_operation_for_which_zero_is_not_neutral_fails_after_a_join) {
     const std::string own = key("own", "broadcast of x");
     const std::string most = key("most", "", {part(1, BATCHAI_COLL_FLOAT32, BATCHAI_COLL_MAX)});
-    const auto verdicts = judge({line({own, most}), line({join()})}, {3, 5});
+    const auto verdicts = judge({requests({own, most}), requests({join()})}, {3, 5});
     BOOST_REQUIRE(verdicts.size() == 2);
     BOOST_TEST(
         verdicts[0].sentence ==
@@ -155,13 +156,13 @@ BOOST_AUTO_TEST_CASE(an_operation_for_which_zero_is_not_neutral_fails_after_a_jo
 }
 
 BOOST_AUTO_TEST_CASE(joins_end_together_and_tell_the_last_one) {
-    std::vector<Line> lines{line({join()}), line({join()}), line({join()})};
-    BOOST_TEST(judge(lines, kThree).size() == 1);
-    lines[0].seen = 2;
-    lines[2].seen = 1;
-    BOOST_TEST(last_to_join(lines) == 1);
-    lines[1].seen = 1;
-    BOOST_TEST(last_to_join(lines) == 2);
+    std::vector<PendingRequests> all{requests({join()}), requests({join()}), requests({join()})};
+    BOOST_TEST(judge(all, kThree).size() == 1);
+    all[0].seen = 2;
+    all[2].seen = 1;
+    BOOST_TEST(last_to_join(all) == 1);
+    all[1].seen = 1;
+    BOOST_TEST(last_to_join(all) == 2);
 }
 
 BOOST_AUTO_TEST_CASE(keys_tell_everything_that_has_to_agree) {
