@@ -19,23 +19,47 @@
 
 #include "collectives/algorithm/operation.hpp"
 #include "collectives/comm/progress.hpp"
+#include "collectives/comm/reports.hpp"
 #include "collectives/common/backoff.hpp"
 
 namespace batchai::coll {
 
+class Engine;
+
+// An operation that a caller has started.
+struct Request {
+    Engine* engine = nullptr;
+    Call call = {};
+    batchai_coll_status status = BATCHAI_COLL_IN_PROGRESS;
+    bool internal = false;                            // no caller waits for its end
+    char label[ProgressPage::kLabel] = {};            // the program's label for it
+    std::vector<std::size_t> counts, receive_counts;  // the call's
+    BlockFacts facts;
+    Request* next = nullptr;  // the next request in the queue
+};
+
+// Requests in the order of their start. It reuses their memory.
+class RequestQueue {
+  public:
+    // A request that is not in the queue yet.
+    Request* take();
+    void put(Request* request);
+    Request* first() const { return first_; }
+    // Removes the first one and ends it. A caller still has it, unless it is internal.
+    void end_first(batchai_coll_status status);
+    // No caller has the request any more.
+    void give_back(Request* request) { unused_.push_back(request); }
+
+  private:
+    Request *first_ = nullptr, *last_ = nullptr;
+    std::deque<Request> requests_;  // all requests; their addresses do not change
+    std::vector<Request*> unused_;
+};
+
 class Engine {
   public:
     // Valid until test or wait has reported its end.
-    struct Request {
-        Engine* engine = nullptr;
-        Call call = {};
-        batchai_coll_status status = BATCHAI_COLL_IN_PROGRESS;
-        bool internal = false;                            // no caller waits for its end
-        char label[ProgressPage::kLabel] = {};            // the program's label for it
-        std::vector<std::size_t> counts, receive_counts;  // the call's
-        BlockFacts facts;
-        Request* next = nullptr;  // the next request in the queue
-    };
+    using Request = coll::Request;
 
     // timeout: how long an operation may make no progress; 0: no limit. patience: how long the
     // engine waits for a watchdog's report of the cause after a lost connection, or after another
@@ -77,64 +101,44 @@ class Engine {
     void fail(const Failure& failure, bool tell);
     // Like fail(), for a failure that may be a consequence of one on other ranks. If it is a system
     // error of this rank (ERR_SYSTEM), it waits for a report of the cause, at most a second.
-    void fail_unless_told(const Failure& failure);
+    void fail_unless_reported(const Failure& failure);
 
   private:
     using Clock = std::chrono::steady_clock;
     static constexpr unsigned kStepsPerWatch = 32;  // reading the clock costs as much as a step
     static constexpr std::chrono::nanoseconds kSpin{500};  // some cache lines between two cores
 
-    Request* take_request();
-    void enqueue(Request* request);
-    Request* dequeue();
-    void end(Request* request, batchai_coll_status status);
     void find_facts(Request* request);
     Operation& operation_for(const Call& call);
-    std::chrono::nanoseconds wire_time(double bytes) const;
     std::chrono::nanoseconds chunk_time() const;
     bool begin_first();
     Step advance();
-    void complete_head();
-    void watch();
-    std::optional<Failure> look(bool* told);
-    std::optional<Failure> word_here() const;
-    std::optional<Failure> word_of_others(bool* told);
-    std::optional<Failure> look_for_mismatches();
-    std::optional<Failure> look_for_losses();
-    void say_what_is_called();
-    static std::string describe(const Request& request, std::uint64_t number);
-    std::string describe_waiting() const;
+    void complete_first();
     batchai_coll_status conclude(Request* request);
+    void watch();
     void give_up_on(std::chrono::nanoseconds idle);
+    std::string describe_waiting() const;
 
     Context context_;
-    std::chrono::milliseconds timeout_, patience_;
+    std::chrono::milliseconds timeout_;
     Progress& progress_;
+    FailureReports reports_;
     std::vector<std::unique_ptr<Operation>> kinds_;  // the first one that takes a call executes it
 
-    Operation* current_ = nullptr;  // the operation of first_
+    RequestQueue requests_;
+    Operation* current_ = nullptr;  // the operation of the first request
     std::uint64_t operations_ = 0, chunks_ = 0;
-    Request *first_ = nullptr, *last_ = nullptr;  // ends of the queue
-    std::deque<Request> requests_;                // all requests; their addresses do not change
-    std::vector<Request*> unused_;
-
-    // On rank 0: the operations that the other nodes have reported.
-    struct Entered {
-        std::uint64_t operation = 0;
-        Signature signature;
-        int rank = 0;
-    };
-    std::vector<Entered> entered_;  // by node; empty on other ranks
-    std::uint64_t said_ = 0;        // the last operation that this rank has reported to rank 0
-
     Backoff backoff_;  // used by wait(); it learns whether other threads need the core
-    unsigned idle_steps_ = 0;
     bool moved_ = false;
-    std::optional<Clock::time_point> idle_since_;
-    std::optional<Clock::time_point> lost_at_;
+    Failure failure_;
+
+    // Steps without progress, up to kStepsPerWatch, and when they began.
+    struct Idle {
+        unsigned steps = 0;
+        std::optional<Clock::time_point> since;
+    } idle_;
     Clock::time_point looked_at_{};
     Missing missing_{{}, false};  // of the last check
-    Failure failure_;
 };
 
 }  // namespace batchai::coll

@@ -53,7 +53,7 @@ Failure DeviceCommunicator::close() {
     }
     // Otherwise the other ranks would wait for operations that this rank has not ended.
     if (const auto& error = ways_->orders().error()) {
-        comm_.engine().fail_unless_told(
+        comm_.engine().fail_unless_reported(
             {BATCHAI_COLL_ERR_SYSTEM, fmt::format("rank {}: {}", rank(), error->message)});
     }
     // After a failure, the collective part of close may never end.
@@ -120,7 +120,7 @@ Step DeviceCommunicator::advance() {
     if (!ordered_ && failure().status == BATCHAI_COLL_OK) {
         const Step ordered = way_->step();
         if (ordered == Step::failed) {
-            engine.fail_unless_told(ways_->failure_of(*way_, describe(signature_of(request.call))));
+            engine.fail_unless_reported(ways_->failure_of(*way_, describe(signature_of(request.call))));
         }
         ordered_ = ordered == Step::done;
         if (ordered != Step::idle) step = Step::moved;

@@ -383,7 +383,7 @@ void DeviceWays::close() {
     for (Communicator* part : {rail_.get(), host_.get()}) {
         if (part == nullptr || comm_.engine().failure().status != BATCHAI_COLL_OK) continue;
         const Failure failed = part->finalize();
-        if (failed.status != BATCHAI_COLL_OK) comm_.engine().fail_unless_told(failed);
+        if (failed.status != BATCHAI_COLL_OK) comm_.engine().fail_unless_reported(failed);
     }
 }
 

@@ -40,9 +40,10 @@ void SharedExchange::mark(Stage& stage) {
 void SharedExchange::tell() {
     Counts& own = counts_[rank_];
     const auto tell_of = [&](Stage& stage, Count& count) {
-        while (stage.told < stage.ordered && orders_.is_done(stage.events[stage.told % kSlots])) {
+        while (stage.reported < stage.ordered &&
+               orders_.is_done(stage.events[stage.reported % kSlots])) {
             if (orders_.error()) return;
-            count.store(++stage.told, std::memory_order_release);
+            count.store(++stage.reported, std::memory_order_release);
         }
     };
     tell_of(copied_, own.copied);

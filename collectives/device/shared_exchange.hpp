@@ -64,7 +64,7 @@ class SharedExchange final : public NodeExchange {
     // A step of each chunk that this rank reports to the others.
     struct Stage {
         Device::Event events[kSlots] = {};
-        std::uint64_t ordered = 0, told = 0;  // chunks: ordered, reported
+        std::uint64_t ordered = 0, reported = 0;  // chunks
     };
 
     SharedExchange(Orders& orders, int rank, std::vector<std::byte*> memories, Segment counts,

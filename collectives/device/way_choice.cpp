@@ -121,7 +121,7 @@ sys::Result<WayChoice> WayChoice::measure(Communicator& comm, DeviceWays& ways) 
         return choice;
     }
     auto times = Stopwatch(comm, ways).time_all();
-    if (!times) engine.fail_unless_told({BATCHAI_COLL_ERR_SYSTEM, times.error().message});
+    if (!times) engine.fail_unless_reported({BATCHAI_COLL_ERR_SYSTEM, times.error().message});
     if (engine.failure().status != BATCHAI_COLL_OK) return sys::Error{engine.failure().sentence};
     Call call;
     call.signature.kind = Kind::allreduce;

@@ -92,7 +92,7 @@ bool DeviceMessages::look_for_errors() {
 }
 
 void DeviceMessages::fail_all(const std::string& why) {
-    comm_.engine().fail_unless_told(
+    comm_.engine().fail_unless_reported(
         {BATCHAI_COLL_ERR_SYSTEM, fmt::format("rank {}: {}", comm_.topology().rank, why)});
 }
 

@@ -50,17 +50,17 @@ void Neighbourhood::add_to(std::vector<pollfd>& list) const {
 std::optional<Failure> Neighbourhood::step(Time now) {
     const bool beats = now >= beat_at_;
     if (beats) beat_at_ = now + beat_every(limits_);
-    std::optional<Failure> told, found;
+    std::optional<Failure> reported, found;
     std::size_t index = 0;
     for (Side& side : sides_) {
         if (beats) side.pulse.beat();
         while (auto failure = side.pulse.step()) {
-            if (!told) told = std::move(failure);
+            if (!reported) reported = std::move(failure);
         }
         heartbeats_.see(index, side.pulse.heard(), now);
         if (auto failure = examine(side, index++, now); failure && !found) found = failure;
     }
-    return told ? told : found;
+    return reported ? reported : found;
 }
 
 std::optional<Failure> Neighbourhood::examine(Side& side, std::size_t index, Time now) {

@@ -74,13 +74,13 @@ BOOST_AUTO_TEST_CASE(a_rank_that_may_only_see_the_consequences_waits_for_a_bette
             std::this_thread::sleep_for(50ms);
             ranks.engine(0).fail(cause, true);
         });
-        ranks.engine(1).fail_unless_told(consequence);
+        ranks.engine(1).fail_unless_reported(consequence);
         later.join();
         BOOST_TEST(ranks.engine(1).failure().sentence == cause.sentence);
     }
     {
         Ranks ranks({2}, 1, {}, 4096, 50ms);
-        ranks.engine(1).fail_unless_told(consequence);
+        ranks.engine(1).fail_unless_reported(consequence);
         BOOST_TEST(ranks.engine(1).failure().sentence == consequence.sentence);
         BOOST_TEST(ranks.engine(0).has_failed());
         BOOST_TEST(ranks.engine(0).failure().sentence == consequence.sentence);
