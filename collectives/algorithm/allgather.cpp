@@ -10,7 +10,7 @@
 // of all ranks. The longest block decides the number of chunks.
 
 #include "collectives/algorithm/blocks.hpp"
-#include "collectives/algorithm/operations.hpp"
+#include "collectives/algorithm/operation.hpp"
 #include "collectives/algorithm/straight.hpp"
 #include "collectives/algorithm/swap.hpp"
 #include "collectives/reduce/copy.hpp"

@@ -23,7 +23,7 @@
 #include <memory>
 
 #include "collectives/algorithm/exchange.hpp"
-#include "collectives/algorithm/operations.hpp"
+#include "collectives/algorithm/operation.hpp"
 #include "collectives/algorithm/pipeline.hpp"
 #include "collectives/algorithm/placed.hpp"
 #include "collectives/common/veto.hpp"

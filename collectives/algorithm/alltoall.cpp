@@ -21,7 +21,7 @@
 #include <cstring>
 
 #include "collectives/algorithm/blocks.hpp"
-#include "collectives/algorithm/operations.hpp"
+#include "collectives/algorithm/operation.hpp"
 #include "collectives/algorithm/straight.hpp"
 #include "collectives/algorithm/swap.hpp"
 #include "collectives/reduce/copy.hpp"

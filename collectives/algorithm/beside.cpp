@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Beside: short operations of a job on one node, also barriers and empty ones. The data travels
-// with the signature, in the rank's entry or on its board. Every rank takes what it needs from
-// there: it reduces all data for itself, in the same order, or copies its blocks. It uses no slots
-// and no chunks, and waits once for each other rank.
+// with the signature, in the rank's entry or in its eager buffer. Every rank takes what it needs
+// from there: it reduces all data for itself, in the same order, or copies its blocks. It uses no
+// slots and no chunks, and waits once for each other rank.
 //
 // Cost for S bytes of each rank: a + (G-1) S / Bi; of an all-to-all, S of all others together: a +
 // S / Bi. Bi: bandwidth of another core's cache. The pipeline's allreduce costs 3 a + 2 (G-1)/G S /
@@ -12,7 +12,6 @@
 #include <cstring>
 
 #include "collectives/algorithm/operation.hpp"
-#include "collectives/algorithm/operations.hpp"
 #include "collectives/common/veto.hpp"
 
 namespace batchai::coll {
@@ -28,7 +27,7 @@ class Beside final : public Operation {
         if (!knows(call)) return false;
         const std::size_t bytes = given(call.signature);
         const auto others = static_cast<std::size_t>(context_.node.size() - 1);
-        return bytes <= Node::kInline || (bytes <= Node::kBoard && bytes * others <= kMost);
+        return bytes <= Node::kInline || (bytes <= Node::kEager && bytes * others <= kMost);
     }
 
     void begin(const Call& call, std::uint64_t number, std::uint64_t chunk) override;
@@ -64,7 +63,7 @@ class Beside final : public Operation {
     std::vector<const void*> inputs_;
     const std::byte* send_ = nullptr;
     std::byte* receive_ = nullptr;
-    std::byte together_[Node::kBoard];  // the call's pieces, gathered
+    std::byte together_[Node::kEager];  // the call's pieces, gathered
 };
 
 }  // namespace

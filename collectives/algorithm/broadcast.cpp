@@ -10,7 +10,7 @@
 //
 // Cost: see spread.hpp, for the parts of the rails.
 
-#include "collectives/algorithm/operations.hpp"
+#include "collectives/algorithm/operation.hpp"
 #include "collectives/algorithm/recursive_doubling.hpp"
 #include "collectives/algorithm/spread.hpp"
 #include "collectives/algorithm/straight.hpp"

@@ -4,6 +4,7 @@
 // the operation is done. A step never waits.
 #pragma once
 
+#include <memory>
 #include <optional>
 
 #include "collectives/algorithm/planner.hpp"
@@ -106,6 +107,14 @@ class Operation {
     int arrived_ = 0;  // local ranks 0 .. arrived_ - 1 have entered and agree
     Failure failure_;
 };
+
+// The kinds of operations. Each has a source of its own, which says how it works and what it costs.
+std::unique_ptr<Operation> make_allgather(Context& context);
+std::unique_ptr<Operation> make_allreduce(Context& context);
+std::unique_ptr<Operation> make_alltoall(Context& context);
+std::unique_ptr<Operation> make_beside(Context& context);
+std::unique_ptr<Operation> make_broadcast(Context& context);
+std::unique_ptr<Operation> make_reduce_scatter(Context& context);
 
 // "rank 3", "ranks 2, 5 or a neighbour".
 std::string describe(const Missing& missing);

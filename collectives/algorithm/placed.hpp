@@ -51,7 +51,7 @@ class Placed {
     static constexpr std::size_t kFrom = 128u << 10;  // bytes; shorter messages use slots
 
     struct Places {
-        Regions::Place send, receive;
+        Regions::Location send, receive;
         bool prefers = false;
     };
 

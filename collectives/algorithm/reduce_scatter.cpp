@@ -12,7 +12,7 @@
 // a + (N-1)/N S / (R Be) between the nodes, which is the lower bound (see swap.hpp).
 
 #include "collectives/algorithm/blocks.hpp"
-#include "collectives/algorithm/operations.hpp"
+#include "collectives/algorithm/operation.hpp"
 #include "collectives/algorithm/pipeline.hpp"
 #include "collectives/algorithm/swap.hpp"
 #include "collectives/reduce/copy.hpp"

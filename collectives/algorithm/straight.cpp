@@ -19,8 +19,8 @@ std::span<const std::byte> Straight::beside(const Call& call) {
     is_straight_ = false;
     own_ = {{}, call.send, bytes > 0, false, false};
     if (!may_be_straight_) return std::as_bytes(std::span(&own_, 1));
-    if (context_.regions != nullptr) own_.place = context_.regions->find(call.send, bytes);
-    const bool is_placed = own_.place || !own_.sends;
+    if (context_.regions != nullptr) own_.location = context_.regions->find(call.send, bytes);
+    const bool is_placed = own_.location || !own_.sends;
     own_.prefers = prefers_in_place(all, gets_blocks(call));
     const Reader* reader = context_.reader;
     own_.is_readable = !is_placed && reader != nullptr &&
@@ -32,7 +32,7 @@ std::span<const std::byte> Straight::beside(const Call& call) {
 // Without it, this rank knows that all ranks use slots.
 bool Straight::waits_for_all() const {
     if (!may_be_straight_) return false;
-    const bool is_placed = own_.place || !own_.sends;
+    const bool is_placed = own_.location || !own_.sends;
     return (past_caches_ && is_placed) || (own_.prefers && (is_placed || own_.is_readable));
 }
 
@@ -42,12 +42,12 @@ std::uint64_t Straight::plan_with_all() {
     for (int r = 0; r < node().size(); ++r) {
         Offer offer;
         std::memcpy(&offer, node().data(r, number_, sizeof offer), sizeof offer);
-        const bool is_placed = offer.place || !offer.sends;
+        const bool is_placed = offer.location || !offer.sends;
         all_placed = all_placed && is_placed;
         all_reachable = all_reachable && (is_placed || offer.is_readable);
         all_prefer = all_prefer && offer.prefers;
-        sends_[r] = offer.place ? Source{context_.regions->at(r, offer.place), true}
-                                : Source{offer.address, r == node().rank()};
+        sends_[r] = offer.location ? Source{context_.regions->at(r, offer.location), true}
+                                   : Source{offer.address, r == node().rank()};
     }
     is_straight_ = (all_reachable && all_prefer) || (all_placed && past_caches_);
     std::optional<Faster::Way> other;

@@ -53,7 +53,7 @@ class Straight : public Pipeline {
     static constexpr std::size_t kPiece = 256u << 10, kReadPieces = 8u << 20;
 
     struct Offer {
-        Regions::Place place;
+        Regions::Location location;
         const std::byte* address = nullptr;  // in the rank's process
         bool sends = false;
         bool is_readable = false;  // by the others' Readers

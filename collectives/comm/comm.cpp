@@ -7,8 +7,8 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "collectives/comm/business_card.hpp"
 #include "collectives/comm/group.hpp"
-#include "collectives/comm/offers.hpp"
 #include "collectives/common/backoff.hpp"
 
 namespace batchai::coll {
@@ -69,7 +69,7 @@ sys::Result<std::unique_ptr<Communicator>> Communicator::create(
 sys::Result<std::unique_ptr<Communicator>> Communicator::split(const std::vector<int>& ranks) {
     auto some = std::make_unique<Group>(*engine_, topology_.rank, topology_.size, ranks);
     if (!some->is_member()) {
-        for (const char* key : {kIntroduction, kOffer, kResult}) {
+        for (const char* key : {kIntroduction, kCard, kResult}) {
             if (auto done = some->publish(key, ""); !done) return done.error();
         }
         return std::unique_ptr<Communicator>();
@@ -142,15 +142,15 @@ sys::Result<void> Communicator::find_others() {
 // step.
 sys::Result<void> Communicator::meet() {
     sys::Result<void> joined = prepare();
-    Offer own;
+    BusinessCard own;
     if (joined && topology_.local_rank() == 0) own.memory = node_->path();
     if (joined && !invitation_.addresses.empty()) own.invitation = invitation_.text();
     if (joined && wire_ != nullptr) {
         own.address = wire_->address();
         own.ports = wire_->ports();
     }
-    if (auto done = bootstrap_->publish(kOffer, sys::encode(own)); !done) return done;
-    if (joined) joined = accept_offers();
+    if (auto done = bootstrap_->publish(kCard, sys::encode(own)); !done) return done;
+    if (joined) joined = accept_cards();
     if (joined && wire_ != nullptr && wire_->is_connected()) {
         link_ = measure_link(*wire_, topology_.node(), topology_.nodes(), [this] { meet_rails(); });
     }
@@ -199,13 +199,13 @@ sys::Result<void> Communicator::prepare() {
     return {};
 }
 
-// A rank without an offer has failed and reports that itself. Then some ranks stay unconnected.
-sys::Result<void> Communicator::accept_offers() {
+// A rank without a card has failed and reports that itself. Then some ranks stay unconnected.
+sys::Result<void> Communicator::accept_cards() {
     if (node_ == nullptr) {
         const int first = topology_.members[topology_.node()][0];
-        const auto offer = look_up<Offer>(*bootstrap_, first, kOffer);
-        if (!offer) return offer.error();
-        const std::string& path = offer->memory;
+        const auto card = look_up<BusinessCard>(*bootstrap_, first, kCard);
+        if (!card) return card.error();
+        const std::string& path = card->memory;
         if (path.empty()) return {};
         auto memory = Segment::open(path, node_bytes(true));
         if (!memory) return memory.error().in(fmt::format("memory of rank {}", first));
@@ -213,9 +213,9 @@ sys::Result<void> Communicator::accept_offers() {
     }
     for (int node = 0; wire_ != nullptr && node < topology_.nodes(); ++node) {
         if (node == topology_.node()) continue;
-        const auto offer = look_up<Offer>(*bootstrap_, topology_.rail_rank(node), kOffer);
-        if (!offer) return offer.error();
-        const std::string& address = offer->address;
+        const auto card = look_up<BusinessCard>(*bootstrap_, topology_.rail_rank(node), kCard);
+        if (!card) return card.error();
+        const std::string& address = card->address;
         if (address.empty()) return {};
         if (auto done = wire_->connect(node, address); !done) {
             return done.error().in(fmt::format("connecting to rank {} on node {}",

@@ -66,7 +66,7 @@ class Communicator {
     void meet_rails();
     sys::Result<void> prepare();
     sys::Result<void> prepare_watch();
-    sys::Result<void> accept_offers();
+    sys::Result<void> accept_cards();
     sys::Result<std::vector<Invitation>> invitations() const;
     sys::Result<std::vector<Listeners>> listeners_of(
         const std::vector<Invitation>& invitations) const;
@@ -92,8 +92,8 @@ class Communicator {
     bool one_host_ = true;
     Roster roster_;
     Limits limits_;
-    Invitation invitation_;           // this node's
-    std::optional<Meeting> meeting_;  // during init only
+    Invitation invitation_;                 // this node's
+    std::optional<Rendezvous> rendezvous_;  // during init only
     std::optional<FaultPoint> fault_;
     const Algorithm* algorithm_ = nullptr;  // always used; null: the planner chooses
     std::optional<Link> link_;  // measured by this rank, later replaced by the median of all ranks

@@ -7,9 +7,9 @@
 #include <limits>
 #include <numeric>
 
+#include "collectives/comm/business_card.hpp"
 #include "collectives/comm/comm.hpp"
 #include "collectives/comm/group.hpp"
-#include "collectives/comm/offers.hpp"
 
 namespace batchai::coll {
 namespace {

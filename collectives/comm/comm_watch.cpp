@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Communicator: prepares and starts its watchdog.
+#include "collectives/comm/business_card.hpp"
 #include "collectives/comm/comm.hpp"
-#include "collectives/comm/offers.hpp"
 #include "collectives/transport/devices.hpp"
 
 namespace batchai::coll {
 namespace {
 
-constexpr std::chrono::seconds kMeetingLimit(10);
+constexpr std::chrono::seconds kRendezvousLimit(10);
 
 }  // namespace
 
@@ -22,10 +22,10 @@ sys::Result<void> Communicator::prepare_watch() {
     if (!meets || addresses.empty()) return {};
     invitation_.addresses = addresses;
     if (limits_.node.count() == 0) return {};
-    auto meeting = Meeting::open(addresses);
-    if (!meeting) return meeting.error();
-    meeting_ = std::move(*meeting);
-    invitation_ = meeting_->invitation();
+    auto rendezvous = Rendezvous::open(addresses);
+    if (!rendezvous) return rendezvous.error();
+    rendezvous_ = std::move(*rendezvous);
+    invitation_ = rendezvous_->invitation();
     return {};
 }
 
@@ -33,9 +33,9 @@ sys::Result<std::vector<Invitation>> Communicator::invitations() const {
     std::vector<Invitation> invitations(topology_.nodes());
     for (int node = 0; node < topology_.nodes(); ++node) {
         if (node == topology_.node()) continue;
-        const auto offer = look_up<Offer>(*bootstrap_, roster_.leader(node), kOffer);
-        if (!offer) return offer.error();
-        const std::string& text = offer->invitation;
+        const auto card = look_up<BusinessCard>(*bootstrap_, roster_.leader(node), kCard);
+        if (!card) return card.error();
+        const std::string& text = card->invitation;
         if (text.empty()) continue;
         auto invitation = Invitation::from(text);
         if (!invitation) return invitation.error().in(roster_.node(node));
@@ -51,9 +51,9 @@ sys::Result<std::vector<Listeners>> Communicator::listeners_of(
     if (one_host_ || wire_ == nullptr) return listeners;
     for (int node = 0; node < topology_.nodes(); ++node) {
         if (node == topology_.node()) continue;
-        const auto offer = look_up<Offer>(*bootstrap_, topology_.rail_rank(node), kOffer);
-        if (!offer) return offer.error();
-        listeners[node] = {invitations[node].addresses, offer->ports};
+        const auto card = look_up<BusinessCard>(*bootstrap_, topology_.rail_rank(node), kCard);
+        if (!card) return card.error();
+        listeners[node] = {invitations[node].addresses, card->ports};
     }
     return listeners;
 }
@@ -68,9 +68,9 @@ sys::Result<void> Communicator::start_watch() {
     const auto found = invitations();
     if (!found) return found.error();
     std::vector<Neighbour> neighbours;
-    if (meeting_) {
-        auto met = meeting_->meet(roster_, *found, kMeetingLimit);
-        meeting_.reset();
+    if (rendezvous_) {
+        auto met = rendezvous_->meet(roster_, *found, kRendezvousLimit);
+        rendezvous_.reset();
         if (!met) return met.error();
         neighbours = std::move(*met);
     }

@@ -7,7 +7,7 @@
 #include <cstring>
 #include <utility>
 
-#include "collectives/algorithm/operations.hpp"
+#include "collectives/algorithm/operation.hpp"
 
 namespace batchai::coll {
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Topology: the node of each rank. Pure. Nodes are numbered by their lowest rank, and the ranks of
-// a node by rank.
+// Topology: the node of each rank. Roster: also their names. Pure. Nodes are numbered by their
+// lowest rank, and the ranks of a node by rank.
 //
 // Rails: between nodes, local rank r of a node communicates with local rank r of every other node.
 // The smallest node's number of ranks is the number of rails. Ranks without a rail communicate only
@@ -38,5 +38,20 @@ struct Topology {
   private:
     int smallest_ = 1, largest_ = 1;
 };
+
+// The names of ranks and nodes in messages.
+struct Roster {
+    Topology topology;
+    std::vector<int> pids;           // by rank
+    std::vector<std::string> nodes;  // the nodes' names, by node
+
+    std::string rank(int rank) const;  // "rank 3 (process 4711 on node c2)"
+    std::string node(int node) const;  // "node c2 (ranks 4-7)"
+    int leader(int node) const { return topology.members[node][0]; }
+    std::vector<int> local_pids() const;
+};
+
+// "rank 3", "ranks 0-3, 8"; of a long list only the first ones.
+std::string describe_ranks(const std::vector<int>& ascending);
 
 }  // namespace batchai::coll

@@ -69,7 +69,7 @@ DeviceCommunicator::Request* DeviceCommunicator::start(const DeviceCall& call) {
     unused_.pop_back();
     request->call = call;
     request->status = BATCHAI_COLL_IN_PROGRESS;
-    request->meeting = comm_.engine().start({signature_of(call)});
+    request->agreement = comm_.engine().start({signature_of(call)});
     line_.push_back(request);
     advance();
     return request;
@@ -110,17 +110,18 @@ Step DeviceCommunicator::advance() {
         ordered_ = false;
         step = Step::moved;
     }
-    if (request.meeting != nullptr) {
-        const auto status = engine.test(request.meeting);
+    if (request.agreement != nullptr) {
+        const auto status = engine.test(request.agreement);
         if (status != BATCHAI_COLL_IN_PROGRESS) {
-            request.meeting = nullptr;
+            request.agreement = nullptr;
             step = Step::moved;
         }
     }
     if (!ordered_ && failure().status == BATCHAI_COLL_OK) {
         const Step ordered = way_->step();
         if (ordered == Step::failed) {
-            engine.fail_unless_reported(ways_->failure_of(*way_, describe(signature_of(request.call))));
+            engine.fail_unless_reported(
+                ways_->failure_of(*way_, describe(signature_of(request.call))));
         }
         ordered_ = ordered == Step::done;
         if (ordered != Step::idle) step = Step::moved;
@@ -132,7 +133,7 @@ Step DeviceCommunicator::advance() {
     }
     if (failure().status != BATCHAI_COLL_OK) {
         end_all(failure().status);
-    } else if (ordered_ && request.meeting == nullptr) {
+    } else if (ordered_ && request.agreement == nullptr) {
         end_first(BATCHAI_COLL_OK);
     }
     return step;
@@ -159,7 +160,7 @@ void DeviceCommunicator::end_first(batchai_coll_status status) {
     way_ = nullptr;
 }
 
-// The engine has ended the requests' meetings already.
+// The engine has ended the requests' agreements already.
 void DeviceCommunicator::end_all(batchai_coll_status status) {
     while (!line_.empty()) end_first(status);
 }

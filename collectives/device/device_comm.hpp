@@ -4,7 +4,7 @@
 // another in the order of their start. It has no thread: test() and wait() make progress.
 //
 // In each call the ranks first meet in the communicator's own engine, which finds ranks that call
-// another operation or do not arrive. After the meeting, the engine is checked for other failures
+// another operation or do not arrive. After the agreement, the engine is checked for other failures
 // of the job. Ways have their own engines.
 #pragma once
 
@@ -25,7 +25,7 @@ class DeviceCommunicator {
     struct Request {
         DeviceCall call;
         batchai_coll_status status = BATCHAI_COLL_IN_PROGRESS;
-        Engine::Request* meeting = nullptr;
+        Engine::Request* agreement = nullptr;
     };
 
     // Collective: an error on one rank is an error on all. gpu: this rank's GPU, or the error why

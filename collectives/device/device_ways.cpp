@@ -94,7 +94,7 @@ class DeviceWays::Builder {
         void say(const std::string& why) { why.copy(wrong, sizeof wrong - 1); }
     };
     // Round 1: a rank's data for the others.
-    struct Card : Word {
+    struct DeviceCard : Word {
         char identity[64] = {};
         Device::Handle memory = {};  // of its SharedExchange
         char counts[128] = {};       // the path of the node's segment, from the node's first rank
@@ -106,12 +106,12 @@ class DeviceWays::Builder {
         bool memory = false, node_comm = false, all_comm = false;
     };
 
-    Card card(sys::Result<Gpu> gpu);
-    void offer_memory(Card& card);
-    void offer_comms(Card& card);
-    Found find(const std::vector<Card>& cards);
-    bool open_memories(const std::vector<Card>& cards);
-    static bool has_several_of_one(const std::vector<Card>& cards);
+    DeviceCard card(sys::Result<Gpu> gpu);
+    void offer_memory(DeviceCard& card);
+    void offer_comms(DeviceCard& card);
+    Found find(const std::vector<DeviceCard>& cards);
+    bool open_memories(const std::vector<DeviceCard>& cards);
+    static bool has_several_of_one(const std::vector<DeviceCard>& cards);
     std::unique_ptr<StreamComm> connect(const StreamComms::Id& id, int rank, int size);
     Word make_parts();
     sys::Result<std::unique_ptr<Communicator>> split_rails();
@@ -145,8 +145,8 @@ bool DeviceWays::Builder::has_rails() const {
     return topology.rails() == topology.largest_node() && topology.rails() > 1;
 }
 
-DeviceWays::Builder::Card DeviceWays::Builder::card(sys::Result<Gpu> gpu) {
-    Card card;
+DeviceWays::Builder::DeviceCard DeviceWays::Builder::card(sys::Result<Gpu> gpu) {
+    DeviceCard card;
     if (!gpu) {
         card.say(gpu.error().message);
         return card;
@@ -160,7 +160,7 @@ DeviceWays::Builder::Card DeviceWays::Builder::card(sys::Result<Gpu> gpu) {
     return card;
 }
 
-void DeviceWays::Builder::offer_memory(Card& card) {
+void DeviceWays::Builder::offer_memory(DeviceCard& card) {
     const Topology& topology = comm_.topology();
     const int ranks = topology.largest_node();
     if (!has_rails() || ranks > static_cast<int>(Device::Reduction::kSources)) return;
@@ -180,7 +180,7 @@ void DeviceWays::Builder::offer_memory(Card& card) {
     card.shares = true;
 }
 
-void DeviceWays::Builder::offer_comms(Card& card) {
+void DeviceWays::Builder::offer_comms(DeviceCard& card) {
     if (comms_ == nullptr || !comms_->are_possible()) return;
     const auto make = [this](StreamComms::Id& id, bool is_mine) {
         if (!is_mine) return true;
@@ -193,11 +193,11 @@ void DeviceWays::Builder::offer_comms(Card& card) {
         make(card.node, topology.local_rank() == 0) && make(card.all, topology.rank == 0);
 }
 
-DeviceWays::Builder::Found DeviceWays::Builder::find(const std::vector<Card>& cards) {
+DeviceWays::Builder::Found DeviceWays::Builder::find(const std::vector<DeviceCard>& cards) {
     const Topology& topology = comm_.topology();
     Found found;
-    found.memory = all_have(cards, &Card::shares) && open_memories(cards);
-    if (!all_have(cards, &Card::has_comms) || has_several_of_one(cards)) return found;
+    found.memory = all_have(cards, &DeviceCard::shares) && open_memories(cards);
+    if (!all_have(cards, &DeviceCard::has_comms) || has_several_of_one(cards)) return found;
     const auto first = static_cast<std::size_t>(topology.members[topology.node()][0]);
     if (has_rails()) {
         made_.node_comm_ = connect(cards[first].node, topology.local_rank(), topology.local_size());
@@ -209,7 +209,7 @@ DeviceWays::Builder::Found DeviceWays::Builder::find(const std::vector<Card>& ca
 }
 
 // Not an error: a device may be unable to access another one's memory.
-bool DeviceWays::Builder::open_memories(const std::vector<Card>& cards) {
+bool DeviceWays::Builder::open_memories(const std::vector<DeviceCard>& cards) {
     const Topology& topology = comm_.topology();
     const std::vector<int>& ranks = topology.members[topology.node()];
     for (std::size_t local = 0; local < ranks.size(); ++local) {
@@ -228,9 +228,10 @@ bool DeviceWays::Builder::open_memories(const std::vector<Card>& cards) {
 }
 
 // Whether ranks share a GPU, which NCCL refuses, even between nodes with different names.
-bool DeviceWays::Builder::has_several_of_one(const std::vector<Card>& cards) {
+bool DeviceWays::Builder::has_several_of_one(const std::vector<DeviceCard>& cards) {
     std::vector<std::string_view> identities;
-    for (const Card& card : cards) identities.emplace_back(card.identity, sizeof card.identity);
+    for (const DeviceCard& card : cards)
+        identities.emplace_back(card.identity, sizeof card.identity);
     std::sort(identities.begin(), identities.end());
     return std::adjacent_find(identities.begin(), identities.end()) != identities.end();
 }

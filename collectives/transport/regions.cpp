@@ -20,7 +20,7 @@ std::uint32_t Regions::number_of(const void* memory) const {
     return 0;
 }
 
-Regions::Place Regions::find(const void* data, std::size_t bytes) const {
+Regions::Location Regions::find(const void* data, std::size_t bytes) const {
     const auto begin = reinterpret_cast<std::uintptr_t>(data);
     for (const Region& region : regions_) {
         const Segment& own = region.parts[local_rank_];
@@ -31,11 +31,11 @@ Regions::Place Regions::find(const void* data, std::size_t bytes) const {
     return {};
 }
 
-std::byte* Regions::at(int local_rank, Place place) const {
+std::byte* Regions::at(int local_rank, Location location) const {
     const auto found = std::find_if(regions_.begin(), regions_.end(), [&](const Region& region) {
-        return region.number == place.region;
+        return region.number == location.region;
     });
-    return found == regions_.end() ? nullptr : found->parts[local_rank].data() + place.offset;
+    return found == regions_.end() ? nullptr : found->parts[local_rank].data() + location.offset;
 }
 
 }  // namespace batchai::coll

@@ -155,7 +155,7 @@ std::size_t Node::bytes_needed(int local_size, std::size_t slot_bytes) {
     const auto ranks = static_cast<std::size_t>(local_size);
     constexpr std::size_t kPage = 4096;
     const std::size_t control = (sizeof(Head) + ranks * sizeof(Rank) + kPage - 1) / kPage * kPage;
-    return control + ranks * 2 * kBoard + (ranks + 1) * kSlots * slot_bytes;
+    return control + ranks * 2 * kEager + (ranks + 1) * kSlots * slot_bytes;
 }
 
 Node::Node(Segment segment, int local_rank, int local_size, std::size_t slot_bytes)
@@ -164,7 +164,7 @@ Node::Node(Segment segment, int local_rank, int local_size, std::size_t slot_byt
     head_ = reinterpret_cast<Head*>(segment_.data());
     ranks_ = reinterpret_cast<Rank*>(segment_.data() + sizeof(Head));
     slots_ = segment_.data() + segment_.size() - slots;
-    boards_ = slots_ - static_cast<std::size_t>(size_) * 2 * kBoard;
+    eager_buffers_ = slots_ - static_cast<std::size_t>(size_) * 2 * kEager;
 }
 
 void Node::fault_in() {
@@ -178,7 +178,7 @@ void Node::enter(std::uint64_t operation, const Signature& signature,
     Entry& entry = ranks_[rank_].entries[operation % 2];
     entry.signature = signature;
     if (data.size() > kInline)
-        copy_for_others(board(rank_, operation), data.data(), data.size());
+        copy_for_others(eager_buffer(rank_, operation), data.data(), data.size());
     else if (!data.empty())
         std::memcpy(entry.data, data.data(), data.size());
     entry.operation.store(operation, std::memory_order_release);

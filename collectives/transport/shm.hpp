@@ -24,10 +24,10 @@
 // so no wake-up can be lost. TSan checks the protocol: tests/unit/collectives/threads.cpp.
 //
 // An operation begins with `enter`: the rank writes the number and signature into its entry. Short
-// data goes with them, into the entry or onto the rank's board. Each rank has two entries and two
-// halves of a board, used in turn. A rank writes the entry of operation n only after all ranks have
-// entered n - 1. By then they have left n - 2, whose entry it overwrites. (Pipeline completes no
-// operation before all ranks of the node have entered it.)
+// data goes with them, into the entry or into the rank's eager buffer. Each rank has two entries
+// and two halves of an eager buffer, used in turn. A rank writes the entry of operation n only
+// after all ranks have entered n - 1. By then they have left n - 2, whose entry it overwrites.
+// (Pipeline completes no operation before all ranks of the node have entered it.)
 #pragma once
 
 #include <atomic>
@@ -103,8 +103,8 @@ class Node {
         std::byte data[kInline];
     };
     static_assert(sizeof(Entry) == kEntry);
-    // Bytes of data that fit on a board, for data of more than kInline bytes.
-    static constexpr std::size_t kBoard = 16u << 10;
+    // Bytes of data that fit into an eager buffer, for data of more than kInline bytes.
+    static constexpr std::size_t kEager = 16u << 10;
 
     static std::size_t bytes_needed(int local_size, std::size_t slot_bytes);
     // The segment must be zero, or in use by other Nodes with the same arguments.
@@ -122,7 +122,7 @@ class Node {
     // Slurm counts the pages of each rank. Call it after resize_slots.
     void fault_in();
 
-    // `data`, at most kBoard bytes, goes with the entry.
+    // `data`, at most kEager bytes, goes with the entry.
     void enter(std::uint64_t operation, const Signature& signature,
                std::span<const std::byte> data = {});
     // The rank's entry; null: it has not entered the operation yet.
@@ -130,7 +130,7 @@ class Node {
     // The `bytes` of data that went with the entry.
     const std::byte* data(int rank, std::uint64_t operation, std::size_t bytes) const {
         if (bytes <= kInline) return ranks_[rank].entries[operation % 2].data;
-        return board(rank, operation);
+        return eager_buffer(rank, operation);
     }
 
     // Grows as long as the rank's watchdog runs.
@@ -180,8 +180,8 @@ class Node {
         Counter beats, connected, copied, reduced, taken;
     };
 
-    std::byte* board(int rank, std::uint64_t operation) const {
-        return boards_ + (static_cast<std::size_t>(rank) * 2 + operation % 2) * kBoard;
+    std::byte* eager_buffer(int rank, std::uint64_t operation) const {
+        return eager_buffers_ + (static_cast<std::size_t>(rank) * 2 + operation % 2) * kEager;
     }
 
     Segment segment_;
@@ -190,7 +190,7 @@ class Node {
     std::size_t slot_bytes_;
     Head* head_;
     Rank* ranks_;
-    std::byte* boards_;
+    std::byte* eager_buffers_;
     std::byte* slots_;
 };
 

@@ -17,10 +17,10 @@
 #include <optional>
 #include <vector>
 
+#include "collectives/common/topology.hpp"
 #include "collectives/watch/limits.hpp"
-#include "collectives/watch/meeting.hpp"
 #include "collectives/watch/pulse.hpp"
-#include "collectives/watch/roster.hpp"
+#include "collectives/watch/rendezvous.hpp"
 
 namespace batchai::coll {
 

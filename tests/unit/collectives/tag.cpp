@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "collectives/transport/tag.hpp"
+#include "collectives/transport/wire.hpp"
 
 #include <batchai/collectives.h>
 

@@ -186,17 +186,17 @@ namespace {
 
 // All nodes meet; strangers call all of them first.
 std::vector<std::vector<Neighbour>> meet(int nodes, int strangers) {
-    std::vector<Meeting> meetings;
+    std::vector<Rendezvous> all;
     std::vector<Invitation> invitations;
     std::vector<sys::UniqueFd> calls;
     for (int n = 0; n < nodes; ++n) {
-        auto meeting = Meeting::open({"127.0.0.1"});
-        BOOST_REQUIRE(meeting);
-        invitations.push_back(meeting->invitation());
+        auto rendezvous = Rendezvous::open({"127.0.0.1"});
+        BOOST_REQUIRE(rendezvous);
+        invitations.push_back(rendezvous->invitation());
         for (int i = 0; i < strangers; ++i) {
             sockaddr_in at{};
             at.sin_family = AF_INET;
-            at.sin_port = htons(meeting->invitation().port);
+            at.sin_port = htons(rendezvous->invitation().port);
             at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
             sys::UniqueFd fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
             BOOST_REQUIRE_EQUAL(::connect(fd.get(), reinterpret_cast<sockaddr*>(&at), sizeof at),
@@ -205,14 +205,14 @@ std::vector<std::vector<Neighbour>> meet(int nodes, int strangers) {
             ::send(fd.get(), wrong.data(), wrong.size(), MSG_NOSIGNAL);
             calls.push_back(std::move(fd));
         }
-        meetings.push_back(std::move(*meeting));
+        all.push_back(std::move(*rendezvous));
     }
     std::vector<std::vector<Neighbour>> met(nodes);
     std::vector<std::thread> threads;
     threads.reserve(nodes);
     for (int n = 0; n < nodes; ++n) {
         threads.emplace_back([&, n] {
-            auto result = meetings[n].meet(roster_of(nodes, n), invitations, 20s);
+            auto result = all[n].meet(roster_of(nodes, n), invitations, 20s);
             if (result) met[n] = std::move(*result);
         });
     }
@@ -235,12 +235,12 @@ BOOST_AUTO_TEST_CASE(neighbours_meet_although_strangers_call) {
     }
 }
 
-BOOST_AUTO_TEST_CASE(a_meeting_with_a_silent_neighbour_fails) {
-    auto here = Meeting::open({"127.0.0.1"});
+BOOST_AUTO_TEST_CASE(a_rendezvous_with_a_silent_neighbour_fails) {
+    auto here = Rendezvous::open({"127.0.0.1"});
     BOOST_REQUIRE(here);
     Invitation gone = here->invitation();
     {
-        const auto there = Meeting::open({"127.0.0.1"});
+        const auto there = Rendezvous::open({"127.0.0.1"});
         gone.port = there->invitation().port;
     }
     const auto refused = here->meet(roster_of(2, 0), {{}, gone}, 20s);
@@ -249,7 +249,7 @@ BOOST_AUTO_TEST_CASE(a_meeting_with_a_silent_neighbour_fails) {
     BOOST_TEST(refused.error().message.find("Connection refused") != std::string::npos);
     Invitation other = here->invitation();  // no process listens at its first address
     other.addresses = {"127.0.0.2", "127.0.0.1"};
-    const auto caller = Meeting::open({"127.0.0.1"});
+    const auto caller = Rendezvous::open({"127.0.0.1"});
     BOOST_REQUIRE(caller);
     bool met = false;
     std::thread called([&] {

@@ -18,7 +18,7 @@
 namespace batchai::coll {
 
 // The keys of a rank that joins, in the order of use.
-inline constexpr char kIntroduction[] = "introduction", kOffer[] = "offer", kResult[] = "result";
+inline constexpr char kIntroduction[] = "introduction", kCard[] = "card", kResult[] = "result";
 
 // The first message of a rank to all others.
 struct Introduction {
@@ -32,10 +32,10 @@ struct Introduction {
     }
 };
 
-// The offer of a rank. The first rank of a node offers the path of the node's memory and the
-// watchdog's invitation; a rank on a rail offers its address and the ports that UCX listens on. A
-// rank that has failed offers nothing.
-struct Offer {
+// What a rank publishes for the others. The first rank of a node has the path of the node's memory
+// and the watchdog's invitation; a rank on a rail has its address and the ports that UCX listens
+// on. The card of a rank that has failed is empty.
+struct BusinessCard {
     std::string memory;
     std::string invitation;
     std::vector<std::uint16_t> ports;
@@ -59,7 +59,7 @@ struct JoinResult {
     }
 };
 
-// The memory that a rank asks for or offers to the other ranks of its node.
+// The memory that a rank asks for or gives to the other ranks of its node.
 struct MemoryPart {
     std::string error;  // empty: none
     std::uint64_t bytes = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "collectives/watch/meeting.hpp"
+#include "collectives/watch/rendezvous.hpp"
 
 #include <arpa/inet.h>
 #include <fmt/format.h>
@@ -251,29 +251,29 @@ sys::Result<Invitation> Invitation::from(const std::string& text) {
     return invitation;
 }
 
-sys::Result<Meeting> Meeting::open(std::vector<std::string> addresses) {
-    Meeting meeting;
-    meeting.listener_ = new_socket();
+sys::Result<Rendezvous> Rendezvous::open(std::vector<std::string> addresses) {
+    Rendezvous rendezvous;
+    rendezvous.listener_ = new_socket();
     // With one address, listen on it; with several, on any. The secret keeps unknown programs out.
     sockaddr_in at = socket_address(addresses.size() == 1 ? addresses[0] : "", 0);
     socklen_t length = sizeof at;
-    if (!meeting.listener_ || ::bind(meeting.listener_.get(), plain(at), sizeof at) != 0 ||
-        ::listen(meeting.listener_.get(), 16) != 0 ||
-        ::getsockname(meeting.listener_.get(), reinterpret_cast<sockaddr*>(&at), &length) != 0) {
+    if (!rendezvous.listener_ || ::bind(rendezvous.listener_.get(), plain(at), sizeof at) != 0 ||
+        ::listen(rendezvous.listener_.get(), 16) != 0 ||
+        ::getsockname(rendezvous.listener_.get(), reinterpret_cast<sockaddr*>(&at), &length) != 0) {
         return sys::errno_error("listening for the watchdogs of other nodes");
     }
-    Secret& secret = meeting.invitation_.secret;
+    Secret& secret = rendezvous.invitation_.secret;
     if (::getrandom(secret.data(), secret.size(), 0) != static_cast<ssize_t>(secret.size())) {
         return sys::errno_error("making a secret for the watchdogs");
     }
-    meeting.invitation_.port = ntohs(at.sin_port);
-    meeting.invitation_.addresses = std::move(addresses);
-    return meeting;
+    rendezvous.invitation_.port = ntohs(at.sin_port);
+    rendezvous.invitation_.addresses = std::move(addresses);
+    return rendezvous;
 }
 
-sys::Result<std::vector<Neighbour>> Meeting::meet(const Roster& roster,
-                                                  const std::vector<Invitation>& found,
-                                                  std::chrono::milliseconds limit) const {
+sys::Result<std::vector<Neighbour>> Rendezvous::meet(const Roster& roster,
+                                                     const std::vector<Invitation>& found,
+                                                     std::chrono::milliseconds limit) const {
     const Topology& topology = roster.topology;
     Switchboard board(invitation_.secret, topology.node());
     const int callee = callee_of(topology.node(), topology.nodes());

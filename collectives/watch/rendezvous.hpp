@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Meeting: connects the watchdogs of neighbouring nodes, in init. Each node's first rank listens
+// Rendezvous: connects the watchdogs of neighbouring nodes, in init. Each node's first rank listens
 // and publishes an invitation: its addresses and a secret. It connects to the next node, and the
 // previous node connects to it. The caller sends the callee's secret, and gets back its own. A
 // connection without the right secret is closed.
@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "collectives/watch/roster.hpp"
+#include "collectives/common/topology.hpp"
 #include "sys/result.hpp"
 #include "sys/unique_fd.hpp"
 
@@ -37,10 +37,10 @@ struct Invitation {
     static sys::Result<Invitation> from(const std::string& text);
 };
 
-class Meeting {
+class Rendezvous {
   public:
     // Listens. addresses: of this host, at which other nodes may connect.
-    static sys::Result<Meeting> open(std::vector<std::string> addresses);
+    static sys::Result<Rendezvous> open(std::vector<std::string> addresses);
 
     const Invitation& invitation() const { return invitation_; }
     // invitations: of the other nodes, by node; those without a port are skipped. An error: a
