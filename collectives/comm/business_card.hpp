@@ -12,6 +12,7 @@
 
 #include "collectives/comm/bootstrap.hpp"
 #include "collectives/transport/link.hpp"
+#include "collectives/watch/rendezvous.hpp"
 #include "sys/codec.hpp"
 #include "sys/result.hpp"
 
@@ -37,7 +38,7 @@ struct Introduction {
 // on. The card of a rank that has failed is empty.
 struct BusinessCard {
     std::string memory;
-    std::string invitation;
+    Invitation invitation;
     std::vector<std::uint16_t> ports;
     std::string address;
 

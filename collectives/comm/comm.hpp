@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Communicator: all ranks of the job, or some of them, from init to finalize. It owns their
-// topology, the node's shared memory, the wire to the other nodes, and the engine that uses both.
+// Communicator: all ranks of the job, or some of them, from init to finalize. It owns what they
+// have joined (join.hpp), and the engine that uses it.
 #pragma once
 
 #include <atomic>
@@ -13,8 +13,7 @@
 
 #include "collectives/comm/bootstrap.hpp"
 #include "collectives/comm/engine.hpp"
-#include "collectives/transport/ucx.hpp"
-#include "collectives/watch/watchdog.hpp"
+#include "collectives/comm/join.hpp"
 
 namespace batchai::coll {
 
@@ -50,34 +49,20 @@ class Communicator {
     Communicator(const Communicator&) = delete;
     Communicator& operator=(const Communicator&) = delete;
 
-    const Topology& topology() const { return topology_; }
+    const Topology& topology() const { return joined_.roster.topology; }
     Engine& engine() { return *engine_; }
     Progress& progress() { return progress_; }
     // How long an operation may make no progress; 0: no limit.
-    std::chrono::milliseconds timeout() const { return timeout_; }
+    std::chrono::milliseconds timeout() const { return joined_.timeout; }
     // The algorithms and their message sizes, as text.
     std::string plan() const;
 
   private:
     explicit Communicator(bool shown) : progress_(shown) {}
     static sys::Result<std::unique_ptr<Communicator>> join(std::unique_ptr<Communicator> comm);
-    sys::Result<void> find_others();
-    sys::Result<void> meet();
-    void meet_rails();
-    sys::Result<void> prepare();
-    sys::Result<void> prepare_watch();
-    sys::Result<void> accept_cards();
-    sys::Result<std::vector<Invitation>> invitations() const;
-    sys::Result<std::vector<Listeners>> listeners_of(
-        const std::vector<Invitation>& invitations) const;
-    sys::Result<void> start_watch();
-    sys::Result<void> agree(const sys::Result<void>& own);
     Failure meet_for(Kind kind, std::uint32_t region = 0);
     sys::Result<void> check_memory(Bootstrap& ranks, std::size_t bytes) const;
     sys::Result<std::vector<Segment>> share(Bootstrap& ranks, std::size_t bytes) const;
-    Planner planner() const;
-    std::size_t node_bytes(bool slow) const;
-    void use(Segment memory);
 
     Progress progress_;
     // Destroyed from the last to the first, except the wire: see the destructor.
@@ -87,23 +72,9 @@ class Communicator {
     std::atomic<std::size_t> children_ = 0;
     std::mutex ends_;  // guards the end of children, which any thread may end
     std::vector<std::unique_ptr<UcxWire>> retired_;  // wires of children that have ended
-    Topology topology_;
-    std::chrono::milliseconds timeout_{0};
-    bool one_host_ = true;
-    Roster roster_;
-    Limits limits_;
-    Invitation invitation_;                 // this node's
-    std::optional<Rendezvous> rendezvous_;  // during init only
-    std::optional<FaultPoint> fault_;
-    const Algorithm* algorithm_ = nullptr;  // always used; null: the planner chooses
-    std::optional<Link> link_;  // measured by this rank, later replaced by the median of all ranks
-    std::unique_ptr<Node> node_;
+    Joined joined_;
     std::optional<Regions> regions_;
-    bool may_read_ = true;          // the user's wish
-    std::optional<Reader> reader_;  // none if a rank cannot read another one, or on several nodes
-    std::unique_ptr<Watchdog> watchdog_;
     std::unique_ptr<Engine> engine_;
-    std::unique_ptr<UcxWire> wire_;
 };
 
 }  // namespace batchai::coll

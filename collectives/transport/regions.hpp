@@ -5,7 +5,7 @@
 // length. Regions are numbered from 1. The numbers are the same on all ranks, which add and remove
 // regions between the same operations.
 //
-// Pure, except that it owns the mappings. comm_memory.cpp communicates for it.
+// Pure, except that it owns the mappings. comm.cpp communicates for it.
 #pragma once
 
 #include <cstdint>

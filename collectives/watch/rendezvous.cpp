@@ -12,7 +12,6 @@
 #include <cstring>
 #include <list>
 #include <optional>
-#include <sstream>
 
 namespace batchai::coll {
 namespace {
@@ -28,7 +27,7 @@ struct Hello {
 static_assert(sizeof(Hello) == 28);
 constexpr std::array<char, 8> kMagic = {'B', 'C', 'P', 'U', 'L', 'S', 'E', '1'};
 constexpr std::chrono::milliseconds kPatience(250);  // per address, if there are several
-constexpr std::size_t kMostLines = 64;  // at one time; some may come from unknown programs
+constexpr std::size_t kMostConnections = 64;  // at one time; some may come from unknown programs
 
 sockaddr_in socket_address(const std::string& address, std::uint16_t port) {
     sockaddr_in at{};
@@ -47,25 +46,26 @@ sys::UniqueFd new_socket() {
 }
 
 // A connection that is not complete yet.
-class Line {
+class Connection {
   public:
     enum class Stage { waiting, made, failed };
 
     // Connects to this address of the node.
-    static Line call(int node, const std::string& address, std::uint16_t port, const Hello& hello) {
-        Line line(node, new_socket(), hello);
+    static Connection call(int node, const std::string& address, std::uint16_t port,
+                           const Hello& hello) {
+        Connection connection(node, new_socket(), hello);
         const sockaddr_in at = socket_address(address, port);
-        if (!line.fd_ ||
-            (::connect(line.fd_.get(), plain(at), sizeof at) != 0 && errno != EINPROGRESS)) {
-            line.error_ = errno;
+        if (!connection.fd_ ||
+            (::connect(connection.fd_.get(), plain(at), sizeof at) != 0 && errno != EINPROGRESS)) {
+            connection.error_ = errno;
         }
-        return line;
+        return connection;
     }
     // Accepts a connection that is expected to come from this node.
-    static Line answer(int node, sys::UniqueFd fd, const Hello& hello) {
-        Line line(node, std::move(fd), hello);
-        line.connected_ = line.answers_ = true;
-        return line;
+    static Connection answer(int node, sys::UniqueFd fd, const Hello& hello) {
+        Connection connection(node, std::move(fd), hello);
+        connection.connected_ = connection.answers_ = true;
+        return connection;
     }
 
     int node() const { return node_; }
@@ -77,7 +77,7 @@ class Line {
     Neighbour take() { return {node_, std::move(fd_)}; }
 
   private:
-    Line(int node, sys::UniqueFd fd, const Hello& hello)
+    Connection(int node, sys::UniqueFd fd, const Hello& hello)
         : node_(node), fd_(std::move(fd)), hello_(hello) {}
     Stage fail(int error) {
         error_ = error;
@@ -98,7 +98,7 @@ class Line {
     int error_ = 0;
 };
 
-Line::Stage Line::step(const Secret& own) {
+Connection::Stage Connection::step(const Secret& own) {
     if (error_ != 0) return Stage::failed;
     pollfd ready = to_poll();
     if (::poll(&ready, 1, 0) != 1) return Stage::waiting;
@@ -148,7 +148,7 @@ class Switchboard {
     bool is_missing(int node) const {
         return std::find(missing_.begin(), missing_.end(), node) != missing_.end();
     }
-    bool answers() const { return is_missing(caller_) && lines_.size() < kMostLines; }
+    bool answers() const { return is_missing(caller_) && connections_.size() < kMostConnections; }
     void answer();
     void call_next();
     bool has_called_all() const { return called_ == invited_.addresses.size(); }
@@ -156,7 +156,7 @@ class Switchboard {
 
     Secret own_;
     int node_;
-    std::list<Line> lines_;
+    std::list<Connection> connections_;
     std::vector<int> missing_;
     std::vector<Neighbour> made_;
     int callee_ = -1;
@@ -170,31 +170,36 @@ class Switchboard {
 void Switchboard::answer() {
     if (!answers()) return;
     sys::UniqueFd fd(::accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
-    if (fd) lines_.push_back(Line::answer(caller_, std::move(fd), hello_to(caller_secret_)));
+    if (fd)
+        connections_.push_back(
+            Connection::answer(caller_, std::move(fd), hello_to(caller_secret_)));
 }
 
 void Switchboard::step() {
-    for (auto line = lines_.begin(); line != lines_.end();) {
-        const Line::Stage stage = is_missing(line->node()) ? line->step(own_) : Line::Stage::failed;
-        if (stage == Line::Stage::made) {
-            std::erase(missing_, line->node());
-            made_.push_back(line->take());
+    for (auto connection = connections_.begin(); connection != connections_.end();) {
+        const Connection::Stage stage =
+            is_missing(connection->node()) ? connection->step(own_) : Connection::Stage::failed;
+        if (stage == Connection::Stage::made) {
+            std::erase(missing_, connection->node());
+            made_.push_back(connection->take());
         }
-        if (line->error() != 0) error_ = line->error();
-        line = stage == Line::Stage::waiting ? std::next(line) : lines_.erase(line);
+        if (connection->error() != 0) error_ = connection->error();
+        connection = stage == Connection::Stage::waiting ? std::next(connection)
+                                                         : connections_.erase(connection);
     }
 }
 
 // Tries the next address after the previous one has failed or timed out.
 void Switchboard::call_next() {
     if (has_called_all() || !is_missing(callee_)) return;
-    const bool calls = std::any_of(lines_.begin(), lines_.end(),
-                                   [this](const Line& line) { return line.node() == callee_; });
+    const bool calls =
+        std::any_of(connections_.begin(), connections_.end(),
+                    [this](const Connection& connection) { return connection.node() == callee_; });
     const auto now = Clock::now();
     if (calls && now < call_at_) return;
     call_at_ = now + kPatience;
-    lines_.push_back(Line::call(callee_, invited_.addresses[called_++], invited_.port,
-                                hello_to(invited_.secret)));
+    connections_.push_back(Connection::call(callee_, invited_.addresses[called_++], invited_.port,
+                                            hello_to(invited_.secret)));
 }
 
 int Switchboard::run(Clock::time_point deadline) {
@@ -204,11 +209,11 @@ int Switchboard::run(Clock::time_point deadline) {
         const auto left =
             std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now());
         call_next();
-        const bool hopeless = lines_.empty() && !is_missing(caller_) && has_called_all();
+        const bool hopeless = connections_.empty() && !is_missing(caller_) && has_called_all();
         if (left.count() <= 0 || hopeless) return missing_.front();
         std::vector<pollfd> list;
         if (answers()) list.push_back({listener_, POLLIN, 0});
-        for (const Line& line : lines_) list.push_back(line.to_poll());
+        for (const Connection& connection : connections_) list.push_back(connection.to_poll());
         ::poll(list.data(), list.size(), static_cast<int>(std::min(left, kPatience).count()));
         answer();
     }
@@ -222,33 +227,6 @@ int callee_of(int node, int nodes) {
 
 int caller_of(int node, int nodes) {
     return nodes < 2 || (nodes == 2 && node == 0) ? -1 : (node + nodes - 1) % nodes;
-}
-
-std::string Invitation::text() const {
-    return fmt::format("{} {:02x} {}", port, fmt::join(secret, ""), fmt::join(addresses, " "));
-}
-
-sys::Result<Invitation> Invitation::from(const std::string& text) {
-    const sys::Error bad{"the watchdog's invitation is malformed"};
-    std::istringstream words(text);
-    Invitation invitation;
-    std::string secret, address;
-    if (!(words >> invitation.port >> secret) || secret.size() != 2 * invitation.secret.size()) {
-        return bad;
-    }
-    for (std::size_t i = 0; i < invitation.secret.size(); ++i) {
-        char* end = nullptr;
-        const std::string digits = secret.substr(2 * i, 2);
-        invitation.secret[i] = static_cast<unsigned char>(std::strtoul(digits.c_str(), &end, 16));
-        if (*end != '\0') return bad;
-    }
-    while (words >> address) {
-        in_addr parsed{};
-        if (::inet_pton(AF_INET, address.c_str(), &parsed) != 1) return bad;
-        invitation.addresses.push_back(address);
-    }
-    if (invitation.addresses.empty()) return bad;
-    return invitation;
 }
 
 sys::Result<Rendezvous> Rendezvous::open(std::vector<std::string> addresses) {

@@ -31,10 +31,13 @@ using Secret = std::array<unsigned char, 16>;
 struct Invitation {
     std::uint16_t port = 0;  // 0: the invitation only has the node's addresses
     Secret secret{};
-    std::vector<std::string> addresses;
+    std::vector<std::string> addresses;  // empty: there is no invitation
 
-    std::string text() const;  // "40123 00ff…a7 10.87.0.11 10.1.0.3"
-    static sys::Result<Invitation> from(const std::string& text);
+    template <class Archive>
+    void fields(Archive& archive) {
+        archive(port, addresses);
+        for (unsigned char& byte : secret) archive(byte);
+    }
 };
 
 class Rendezvous {
