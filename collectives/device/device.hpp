@@ -5,9 +5,8 @@
 // orders of the stream. Orders of different streams run at any time, also at once, except that an
 // order may wait for an event of another stream. Only the destructor waits for the device.
 //
-// There are two implementations: CudaDevice (cuda.hpp), and HostDevice (host.hpp) for tests of all
-// code that gives orders. HostDevice uses host memory, and executes its streams late and in a
-// random order.
+// CudaDevice (cuda.hpp) implements it. Tests of code that gives orders have an implementation in
+// host memory, which executes its streams late and in a random order.
 //
 // One thread at a time may use a device. The exceptions are make_event, record, wait, holds and
 // is_captured, which any thread may call at any time.

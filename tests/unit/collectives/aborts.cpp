@@ -7,7 +7,7 @@
 #include <boost/test/unit_test.hpp>
 #include <thread>
 
-#include "collectives/device/host.hpp"
+#include "host_device.hpp"
 
 using namespace batchai::coll;
 using namespace std::chrono_literals;

@@ -12,7 +12,7 @@
 #include <tuple>
 #include <vector>
 
-#include "collectives/device/host.hpp"
+#include "host_device.hpp"
 #include "numbers.hpp"
 #if defined(BATCHAI_HAS_GPU)
 #include "collectives/device/cuda.hpp"

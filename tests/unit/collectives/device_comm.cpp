@@ -4,8 +4,8 @@
 // devices can do together, all ways that there are, and what happens when one of them dies.
 #include "collectives/device/device_comm.hpp"
 
-#include "collectives/device/host.hpp"
 #include "ends.hpp"
+#include "host_device.hpp"
 #include "processes.hpp"
 
 using namespace batchai::coll;

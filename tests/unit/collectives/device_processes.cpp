@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A device's memory between processes.
-#include "collectives/device/host.hpp"
 #include "ends.hpp"
+#include "host_device.hpp"
 #include "processes.hpp"
 
 using namespace batchai::coll;

@@ -8,9 +8,9 @@
 #include <random>
 #include <sstream>
 
-#include "collectives/device/host.hpp"
 #include "collectives/queue/queue.hpp"
 #include "ends.hpp"
+#include "host_device.hpp"
 #include "processes.hpp"
 #include "value_of.hpp"
 

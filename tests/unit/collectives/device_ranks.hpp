@@ -6,12 +6,12 @@
 #pragma once
 
 #include "collectives/device/flat.hpp"
-#include "collectives/device/host.hpp"
 #include "collectives/device/pinned_rail.hpp"
 #include "collectives/device/shared_exchange.hpp"
 #include "collectives/device/split_rails.hpp"
 #include "collectives/device/stream_exchange.hpp"
 #include "collectives/device/through_host.hpp"
+#include "host_device.hpp"
 #include "meeting_comm.hpp"
 #include "ranks.hpp"
 #include "value_of.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "collectives/device/host.hpp"
+#include "host_device.hpp"
 
 #include <fmt/format.h>
 #include <unistd.h>
