@@ -149,7 +149,7 @@ void Dispatcher::take_outcome() {
     for (auto& together : fuse(outcome.start, options_.fusion_bytes)) {
         batch_.push_back(std::move(together));
     }
-    tuning_.time_round(bytes_of(outcome.start), outcome.settled);
+    if (tuning_.tunes_cycle()) tuning_.time_round(bytes_of(outcome.start), outcome.settled);
     agree_on_times();
     schedule_.started(outcome.start, outcome.settled, options_.cache_capacity);
     if (schedule_.may_freeze()) freeze();

@@ -144,8 +144,7 @@ sys::Result<void> Trace::start(const std::string& path, bool mark_cycles) {
     return timeline_.start(path, mark_cycles);
 }
 
-void Trace::on_submitted(const Submission& submission) {
-    if (!timeline_.is_on()) return;
+void Trace::begin_row(const Submission& submission) {
     timeline_.begin(submission.name(), pending_name(submission), Timeline::Clock::now());
 }
 

@@ -84,7 +84,9 @@ class Trace {
     sys::Result<void> start(const std::string& path, bool mark_cycles);
     void stop() { timeline_.stop(); }
 
-    void on_submitted(const Submission& submission);
+    void on_submitted(const Submission& submission) {
+        if (timeline_.is_on()) begin_row(submission);
+    }
     void on_agreed(const std::vector<Submission*>& submissions);
     void on_ended(const std::vector<Submission*>& together, bool well);
     void on_negotiation(bool begins);
@@ -92,6 +94,8 @@ class Trace {
     void on_cycle() { timeline_.cycle(); }
 
   private:
+    void begin_row(const Submission& submission);
+
     Timeline timeline_;
     Timeline::Clock::time_point round_began_{}, message_began_{};
     std::size_t message_bytes_ = 0;

@@ -61,7 +61,6 @@ Tuning::Tuning(std::size_t fusion_bytes, bool tune_fusion, std::chrono::nanoseco
 // During negotiation, steps may differ, so the time per byte counts. A step ends when the ranks
 // are settled.
 void Tuning::time_round(std::size_t bytes, bool settled) {
-    if (!cycle_.is_enabled()) return;
     bytes_since_settled_ += bytes;
     if (!settled) return;
     const auto now = Clock::now();

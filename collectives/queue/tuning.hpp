@@ -52,12 +52,13 @@ class Tuning {
     Tuning(std::size_t fusion_bytes, bool tune_fusion, std::chrono::nanoseconds cycle,
            bool tune_cycle);
 
+    bool tunes_cycle() const { return cycle_.is_enabled(); }
     bool tunes_fusion() const { return fusion_.is_enabled(); }
     std::size_t fusion_bytes() const { return fusion_.value(); }
     std::chrono::nanoseconds cycle() const { return std::chrono::nanoseconds(cycle_.value()); }
 
-    // A round has started submissions of so many bytes. settled: all ranks have waited for all
-    // their submissions.
+    // If tunes_cycle(): a round has started submissions of so many bytes. settled: all ranks have
+    // waited for all their submissions.
     void time_round(std::size_t bytes, bool settled);
     // The schedule is frozen; a cycle has so many bytes.
     void begin_schedule(std::size_t bytes);
