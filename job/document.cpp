@@ -9,6 +9,7 @@ namespace batchai::job {
 namespace {
 
 constexpr int kMaxDepth = 64;
+constexpr std::size_t kMaxKeys = 1024;    // of one object: Json searches them one by one
 constexpr std::size_t kMaxMessage = 200;  // nlohmann quotes the whole token at which it stopped
 
 // Scans a text that is valid JSON, and records where each value begins.
@@ -17,7 +18,7 @@ class Scanner {
     explicit Scanner(std::string_view text) : text_(text) {}
 
     // False at the first repeated key, at a number that is too large, and if the nesting is too
-    // deep: see complaint.
+    // deep or an object has too many keys: see complaint.
     bool value(Place& place, int depth) {
         const char first = text_[begin_of_next()];
         place.offset = at_;
@@ -75,6 +76,10 @@ class Scanner {
                 at_ = key_at;
                 complain("duplicate key");
                 return complain_inside(key);
+            }
+            if (place.members.size() > kMaxKeys) {
+                at_ = key_at;
+                return complain("more than " + std::to_string(kMaxKeys) + " keys in one object");
             }
             if (!value(member->second, depth + 1)) return complain_inside(key);
         }
@@ -163,18 +168,20 @@ std::optional<Document> Document::parse(std::string_view text, const std::string
         return refuse(0, "", "starts with a byte order mark: save it without one");
     if (is_utf16(text)) return refuse(0, "", "is UTF-16: save it as UTF-8");
     try {
-        document.root_ = Json::parse(text);
-    } catch (const Json::parse_error& error) {
+        static_cast<void>(nlohmann::json::parse(text));  // which is fast with any number of keys
+    } catch (const nlohmann::json::parse_error& error) {
         const std::size_t offset = error.byte == 0 ? 0 : error.byte - 1;
         const auto mistake =
             known_mistake(text, offset).value_or(Mistake{offset, syntax_message(error.what())});
         return refuse(mistake.offset, "", mistake.message);
-    } catch (const Json::out_of_range&) {
+    } catch (const nlohmann::json::out_of_range&) {
         // A number that no type can hold. The scanner finds its place.
     }
     Scanner scanner(text);
-    if (scanner.value(document.place_, 0)) return document;
-    return refuse(scanner.complaint_offset, scanner.complaint_path, scanner.complaint);
+    if (!scanner.value(document.place_, 0))
+        return refuse(scanner.complaint_offset, scanner.complaint_path, scanner.complaint);
+    document.root_ = Json::parse(text);
+    return document;
 }
 
 Document::Document(std::string_view text, std::string file_name)

@@ -284,6 +284,15 @@ BOOST_AUTO_TEST_CASE(a_large_or_strange_file_costs_little) {
     BOOST_TEST(larger.findings.at(0).text() == "j:1:1: larger than 1 MiB");
 }
 
+BOOST_AUTO_TEST_CASE(an_object_of_too_many_keys_is_refused_where_they_begin_to_be_too_many) {
+    std::string text = "{\"properties\": {";
+    for (int i = 0; i < 60'000; ++i) text += "\n\"key" + std::to_string(i) + "\": 1,";
+    const auto parsed = parse_job(text + "\"x\": 1}}", "j");
+    BOOST_REQUIRE_EQUAL(parsed.findings.size(), 1u);
+    BOOST_TEST(parsed.findings[0].text() ==
+               "j:1026:1: properties: more than 1024 keys in one object");
+}
+
 BOOST_AUTO_TEST_CASE(survives_any_prefix_and_any_changed_byte) {
     const std::string text = samples::tutorial();
     for (std::size_t i = 0; i < text.size(); i += 3) {
