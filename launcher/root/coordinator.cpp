@@ -59,7 +59,7 @@ SessionResult Coordinator::run_to_end() {
     kill_descendants();
     starters_.catch_up();
     if (!session_.allocation.local) {
-        if (ending_.srun_ended()) sweep_nodes(session_.allocation);
+        if (ending_.agents_killed()) sweep_nodes(session_.allocation);
         ask_who_ended_it();
     }
     return report();
@@ -68,6 +68,12 @@ SessionResult Coordinator::run_to_end() {
 // Slurm may signal ranks alone (proctrack/linuxproc), and ranks may answer with any exit code. So
 // no rank or node is blamed for what happened after Slurm began to end the job.
 void Coordinator::ask_who_ended_it() {
+    if (const auto& step = starters_.cancelled_step(); step && ending_.agents_killed()) {
+        outcome_.add({step->time - kConsequence.count(),
+                      fmt::format("batchai-launch: step {}, which runs the ranks, was cancelled",
+                                  step->number),
+                      kSignalled + SIGKILL, Cause::other});
+    }
     const Cause cause = outcome_.cause();
     if (cause != Cause::signal && cause != Cause::rank && cause != Cause::node) return;
     const auto job = slurm::query_own_job(session_.allocation.job.whole(),

@@ -154,7 +154,9 @@ void Ending::on_child() {
     for (pid_t pid; (pid = ::waitpid(-1, &status, WNOHANG)) > 0;) {
         const Starter* found = of_.starters.reap(pid);
         if (found == nullptr) continue;
-        srun_ended_ = srun_ended_ || (of_.nodes.connected() > 0 && state_ != State::over);
+        const bool cancelled = status != 0 && of_.starters.cancelled_step().has_value();
+        if (of_.nodes.connected() > 0 && (state_ != State::over || cancelled))
+            agents_killed_ = true;
         if (running() && !of_.starters.local()) {
             fail("srun has ended before the job", kOwnFailure, Cause::node);
         } else if (starting()) {

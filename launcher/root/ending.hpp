@@ -64,8 +64,8 @@ class Ending {
     void check_over();
     // Call it when an agent is gone. False: too early.
     bool check_gone();
-    // srun has ended too early: Slurm then kills the agents.
-    bool srun_ended() const { return srun_ended_; }
+    // Slurm has killed the agents, because srun has ended too early or their step was cancelled.
+    bool agents_killed() const { return agents_killed_; }
 
   private:
     bool ends_job(int signal) const;
@@ -89,7 +89,7 @@ class Ending {
     int own_signals_ = 0;                         // that end the job and that this process received
     std::optional<std::uint64_t> bytes_written_;  // at the last look
     bool agents_had_time_ = false;                // for files, after the last rank's end
-    bool srun_ended_ = false;
+    bool agents_killed_ = false;
 };
 
 }  // namespace batchai::launcher

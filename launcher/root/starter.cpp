@@ -21,6 +21,7 @@
 #include "launcher/env/env.hpp"
 #include "slurm/command.hpp"
 #include "sys/c_strings.hpp"
+#include "sys/clock.hpp"
 #include "sys/paths.hpp"
 #include "sys/pipe.hpp"
 #include "sys/text.hpp"
@@ -194,6 +195,8 @@ void Starters::read(Stream& stream) {
 
 void Starters::take(const std::string& line) {
     if (const auto notice = DeathNotice::from_line(line)) return events_.on_agent_died(*notice);
+    if (std::string step = cancelled_step_in(line); !step.empty())
+        cancelled_step_ = {std::move(step), sys::wall_clock()};
     if (local_) {
         std::fputs((sys::printable(line) + "\n").c_str(), stderr);
     } else if (kept_.size() < kMost) {
@@ -209,6 +212,17 @@ void Starters::say() {
             std::fputs((sys::printable(line) + "\n").c_str(), stderr);
         }
     }
+}
+
+// A step that ends with its node is no user's wish: "CANCELLED AT ... DUE TO NODE FAILURE".
+std::string cancelled_step_in(std::string_view line) {
+    constexpr std::string_view kBegin = "*** STEP ", kEnd = " CANCELLED AT ";
+    const auto begin = line.find(kBegin);
+    if (begin == line.npos || line.find(kEnd, begin) == line.npos ||
+        line.find(" FAILURE", begin) != line.npos)
+        return {};
+    const std::string_view step = line.substr(begin + kBegin.size());
+    return std::string(step.substr(0, step.find(' ')));
 }
 
 void sweep_nodes(const Allocation& allocation) {

@@ -11,7 +11,9 @@
 #include <sys/types.h>
 
 #include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "launcher/common/allocation.hpp"
@@ -47,6 +49,13 @@ class Starters {
     void catch_up();
     // Prints the kept text, once.
     void say();
+    // What Slurm has said about the agents' step: its number, such as "7.0", and when that was
+    // read.
+    struct CancelledStep {
+        std::string number;
+        double time = 0;
+    };
+    const std::optional<CancelledStep>& cancelled_step() const { return cancelled_step_; }
     // The kept text explains the job's failure.
     void explain_failure() { explains_ = true; }
     bool explains() const { return explains_; }
@@ -66,8 +75,13 @@ class Starters {
     std::vector<Starter> starters_;
     std::vector<std::unique_ptr<Stream>> streams_;
     std::string kept_;
+    std::optional<CancelledStep> cancelled_step_;
     bool explains_ = false;
 };
+
+// The number of the step in a line of slurmstepd about a step that a user has cancelled: "*** STEP
+// 7.0 ON n1 CANCELLED AT 2026-01-01T00:00:00 ***". Empty: it is another line.
+std::string cancelled_step_in(std::string_view line);
 
 // Removes leftovers of killed agents from the nodes that answer in time.
 void sweep_nodes(const Allocation& allocation);

@@ -1,7 +1,8 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# A launch that Slurm ends blames no rank and no node, and does not begin again, also where Slurm signals the ranks
-# before the agents and the launcher.
+# A launch that Slurm ends blames no rank and no node, and does not begin again.
+# It does so with all that Slurm tracks processes by: with proctrack/linuxproc it signals each process of a step, with
+# proctrack/pgid the guards' process groups, with proctrack/cgroup the guards alone.
 # minislurm: -n 2 -s ProctrackType=proctrack/linuxproc
 #
 # shellcheck disable=SC2154 # job is set by submit
@@ -12,46 +13,100 @@ rounds=$(often 25)
 # Ranks that die of the signal, and ranks that answer with a code of their own.
 deaf='exec sleep 60'
 answers='trap "exit 3" TERM; sleep 60 & wait'
+freezer=/sys/fs/cgroup/freezer
+out=$BATS_TEST_TMPDIR/out
+
+setup_file() {
+    export tracks='linuxproc pgid'
+    [ "$(id -u)" != 0 ] || [ ! -w "$freezer/tasks" ] || tracks+=' cgroup'
+    printf 'CgroupPlugin=cgroup/v1\n' >"$MINISLURM_DIR/etc/cgroup.conf"
+    remember_nodes
+}
+
+# What Slurm leaves.
+teardown_file() { find "$freezer"/slurm_n[12] -depth -type d -exec rmdir {} + 2>/dev/null || true; }
 
 teardown() {
-    [ -n "${BATS_TEST_COMPLETED-}" ] || { cat "$BATS_TEST_TMPDIR"/out && show_logs; }
+    [ -n "${BATS_TEST_COMPLETED-}" ] || { cat "$out" && show_logs; }
     assert_clean
 }
 
-# ended_by COMMAND...: the report of a launch of four ranks that is ended by COMMAND with the job's number.
+# with_each COMMAND...: with each kind of tracking. The steps of a slurmd are tracked as its slurm.conf says.
+with_each() {
+    local track node old
+    for track in $tracks; do
+        sed -i "s,^ProctrackType=.*,ProctrackType=proctrack/$track," "$MINISLURM_DIR/etc/slurm.conf"
+        for node in n1 n2; do
+            old=$(pgrep -f "^slurmd -N $node")
+            # shellcheck disable=SC2086 # words
+            kill $old
+            eventually has_no_slurmd "$node"
+            on_node "$node" slurmd -N "$node"
+        done
+        eventually srun -Q -N2 true
+        "$@"
+    done
+}
+has_no_slurmd() { run -1 pgrep -f "^slurmd -N $1"; }
+
+# start COMMANDS [SBATCH_ARGUMENT]...: a job with these commands, until its four ranks say "up".
+start() {
+    : >"$out"
+    submit -N2 -n4 -o "$out" --open-mode=append "${@:2}" --wrap "$1"
+    eventually is_up
+}
+is_up() { [ "$(grep -c '^up$' "$out")" -eq 4 ]; }
+has_ended() { [ -z "$(squeue -h -j "$job" 2>/dev/null)" ]; }
+has_no_ranks() { run -1 pgrep -f '[b]atchai-launch --(agent|restarts)'; }
+blames_nothing() { run -1 grep -E '^batchai-launch: (rank|lost|restart|srun)' "$out"; }
+
+# ended_by COMMAND REASON: how a launch of four ranks is ended by COMMAND. Where Slurm kills the launcher after its script,
+# the launcher has no time for its report, or for a word.
 ended_by() {
     local rank round
     for ((round = 0; round < rounds; round++)); do
         for rank in "$deaf" "$answers"; do
-            : >"$BATS_TEST_TMPDIR/out"
-            submit --requeue -N2 -n4 -o "$BATS_TEST_TMPDIR/out" --open-mode=append --wrap "
-                batchai-launch --restarts 2 -n 4 sh -c 'echo up; $rank'"
-            eventually is_up
-            "$@"
-            eventually grep -q '^batchai-launch: asked to end by ' "$BATS_TEST_TMPDIR/out"
-            run -1 grep -E '^batchai-launch: (rank|lost|restart)' "$BATS_TEST_TMPDIR/out"
+            start "batchai-launch --restarts 2 -n 4 sh -c 'echo up; $rank'" --requeue
+            "$1"
+            if [ "$track" = linuxproc ]; then eventually grep -q "^batchai-launch: asked to end by $2\$" "$out"; fi
+            eventually has_no_ranks
+            blames_nothing
             scancel "$job"
             eventually has_ended
         done
     done
 }
-is_up() { [ "$(grep -c '^up$' "$BATS_TEST_TMPDIR/out")" -eq 4 ]; }
-has_ended() { [ -z "$(squeue -h -j "$job" 2>/dev/null)" ]; }
 
 @test "a job that is cancelled" {
     cancel() { scancel "$job"; }
-    ended_by cancel
-    grep -q ' by S[A-Za-z]*: the job was cancelled$' "$BATS_TEST_TMPDIR/out"
+    with_each ended_by cancel 'S[A-Za-z]*: the job was cancelled'
 }
 
 @test "a job whose steps get SIGTERM" {
     terminate() { scancel --signal=TERM "$job"; }
-    ended_by terminate
-    grep -q ' by SIGTERM$' "$BATS_TEST_TMPDIR/out"
+    with_each ended_by terminate SIGTERM
 }
 
 @test "a job that is requeued" {
     requeue() { scontrol requeue "$job"; }
-    ended_by requeue
-    grep -q ' by S[A-Za-z]*: the job was requeued$' "$BATS_TEST_TMPDIR/out"
+    with_each ended_by requeue 'S[A-Za-z]*: the job was requeued'
 }
+
+# shellcheck disable=SC2329 # called by with_each
+cancelled_step() {
+    local rank node
+    for rank in "$deaf" "$answers"; do
+        start "batchai-launch --restarts 2 -n 4 sh -c 'echo up; $rank'; echo code \$?; sleep 60"
+        scancel "$job.0"
+        eventually grep -qx 'code 137' "$out"
+        grep -qx "batchai-launch: step $job.0, which runs the ranks, was cancelled" "$out"
+        blames_nothing
+        for node in n1 n2; do
+            [ -z "$(on_node "$node" find /tmp /dev/shm -maxdepth 1 -name 'batchai.run.*')" ]
+        done
+        scancel "$job"
+        eventually has_ended
+    done
+}
+
+@test "a step that is cancelled is named, and leaves nothing" { with_each cancelled_step; }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launcher/root/restart.hpp"
 
+#include "launcher/root/starter.hpp"
+
 #include <boost/test/unit_test.hpp>
 
 using namespace batchai::launcher;
@@ -16,6 +18,15 @@ Allocation four_nodes() {
 }
 
 }  // namespace
+
+BOOST_AUTO_TEST_CASE(a_step_that_a_user_has_cancelled_is_told_from_one_that_ended_with_its_node) {
+    const std::string line =
+        "slurmstepd-n1: error: *** STEP 7.0 ON n1 CANCELLED AT 2026-11-29T01:08:59";
+    BOOST_TEST(cancelled_step_in(line + " ***") == "7.0");
+    BOOST_TEST(cancelled_step_in(line + " DUE TO NODE FAILURE, SEE SLURMCTLD LOG ***").empty());
+    BOOST_TEST(cancelled_step_in("*** JOB 7 ON n1 CANCELLED AT 2026-11-29T01:08:59 ***").empty());
+    BOOST_TEST(cancelled_step_in("srun: error: n2: task 1: Killed").empty());
+}
 
 BOOST_AUTO_TEST_CASE(lost_nodes_are_left_out_where_enough_remain) {
     const auto left = without_nodes(four_nodes(), {"n2"}, {1, 3});
