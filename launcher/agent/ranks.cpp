@@ -8,8 +8,10 @@
 #include <array>
 #include <csignal>
 
+#include "launcher/common/exit_code.hpp"
 #include "launcher/common/fence_table.hpp"
 #include "launcher/common/processes.hpp"
+#include "launcher/common/say.hpp"
 #include "sys/clock.hpp"
 
 namespace batchai::launcher {
@@ -276,6 +278,9 @@ void Ranks::check_done() {
         streams = streams || rank.output.poll || rank.error.poll;
     }
     if (grace_.active() && any_group_lives()) return;
+    if (!asked_ && has_child_launch())  // ends all, and comes back
+        return events_.fail(
+            AgentError{std::string("batchai-launch: ") + kScriptEnded, kOwnFailure, false});
     // No process may outlive the ranks. A process that they left behind is now a child of the
     // agent, or descends from one.
     if (!lingered_ && (signal_children(SIGKILL) > 0 || streams)) {

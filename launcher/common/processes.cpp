@@ -7,6 +7,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cinttypes>
 #include <csignal>
@@ -20,8 +22,28 @@
 #include <utility>
 
 #include "sys/file.hpp"
+#include "sys/paths.hpp"
 
 namespace batchai::launcher {
+namespace {
+
+std::vector<pid_t> children() {
+    std::vector<pid_t> found;
+    // If this process has no children, it need not read all of /proc. WNOWAIT: the child stays to
+    // be reaped.
+    siginfo_t ended{};
+    if (::waitid(P_ALL, 0, &ended, WEXITED | WNOHANG | WNOWAIT) < 0 && errno == ECHILD) return {};
+    const std::unique_ptr<DIR, int (*)(DIR*)> proc(::opendir("/proc"), ::closedir);
+    while (const dirent* entry = proc ? ::readdir(proc.get()) : nullptr) {
+        if (entry->d_name[0] < '1' || entry->d_name[0] > '9') continue;
+        const pid_t pid = std::atoi(entry->d_name);
+        const auto stat = stat_of(pid);
+        if (stat && stat->parent == ::getpid()) found.push_back(pid);
+    }
+    return found;
+}
+
+}  // namespace
 
 std::string content_of(const std::string& path) {
     constexpr std::size_t kMost = 16 << 20;
@@ -124,22 +146,25 @@ pid_t working_process(pid_t pid) {
     }
 }
 
+bool has_child_launch() {
+    const std::string own = sys::own_executable();
+    const std::vector<pid_t> all = children();
+    return std::any_of(all.begin(), all.end(), [&own](pid_t pid) {
+        const std::string directory = "/proc/" + std::to_string(pid);
+        std::error_code gone;
+        if (std::filesystem::read_symlink(directory + "/exe", gone) != own) return false;
+        // A launch's own processes have one of these words.
+        constexpr std::array<std::string_view, 3> kOwn{"--agent", "--stand-in", "--sweep"};
+        const std::string words = content_of(directory + "/cmdline");
+        const std::string first = words.c_str() + std::min(words.find('\0') + 1, words.size());
+        return std::find(kOwn.begin(), kOwn.end(), first) == kOwn.end();
+    });
+}
+
 int signal_children(int signal) {
-    // If this process has no children, it need not read all of /proc. WNOWAIT: the child stays to
-    // be reaped.
-    siginfo_t ended{};
-    if (::waitid(P_ALL, 0, &ended, WEXITED | WNOHANG | WNOWAIT) < 0 && errno == ECHILD) return 0;
-    const std::unique_ptr<DIR, int (*)(DIR*)> proc(::opendir("/proc"), ::closedir);
-    int found = 0;
-    while (const dirent* entry = proc ? ::readdir(proc.get()) : nullptr) {
-        if (entry->d_name[0] < '1' || entry->d_name[0] > '9') continue;
-        const pid_t pid = std::atoi(entry->d_name);
-        const auto stat = stat_of(pid);
-        if (!stat || stat->parent != ::getpid()) continue;
-        ++found;
-        ::kill(pid, signal);
-    }
-    return found;
+    const std::vector<pid_t> all = children();
+    for (const pid_t pid : all) ::kill(pid, signal);
+    return static_cast<int>(all.size());
 }
 
 void kill_descendants() {

@@ -58,6 +58,9 @@ std::vector<pid_t> children_of(pid_t pid);
 // shells do, it is that child, and so on.
 pid_t working_process(pid_t pid);
 
+// Whether a child of this process is batchai-launch, as a user starts it.
+bool has_child_launch();
+
 // Sends the signal to every child of this process. Returns the number of children.
 int signal_children(int signal);
 

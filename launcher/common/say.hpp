@@ -11,6 +11,9 @@
 
 namespace batchai::launcher {
 
+// A script has started a launch with "&", and has not waited for it.
+inline constexpr char kScriptEnded[] = "the script ended while its launch ran";
+
 // The text that is printed for a message.
 std::string said(const std::string& line);
 

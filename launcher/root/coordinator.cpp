@@ -140,6 +140,7 @@ sys::Result<void> Coordinator::open() {
     }
     if (auto started = starters_.start(session_.allocation, bootstrap); !started) return started;
     if (auto opened = nodes_.open(std::move(listeners), bootstrap.key); !opened) return opened;
+    ending_.watch_script();
     if (const auto timeout = session_.settings.timeout)
         ending_.start_timeout(session_.carried.timeout_left.value_or(*timeout));
     return {};

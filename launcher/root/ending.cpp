@@ -2,11 +2,15 @@
 #include "launcher/root/ending.hpp"
 
 #include <fmt/format.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <utility>
 
+#include "launcher/common/processes.hpp"
 #include "launcher/common/say.hpp"
 #include "sys/clock.hpp"
 #include "sys/subprocess.hpp"
@@ -57,6 +61,18 @@ void Ending::start_timeout(double left) {
 std::optional<double> Ending::timeout_left() const {
     if (!settings_.timeout) return std::nullopt;
     return std::chrono::duration<double>(timeout_.left()).count();
+}
+
+void Ending::watch_script() {
+    const char* task = std::getenv("SLURM_TASK_PID");  // of a batch script, or of a step's program
+    const pid_t script = task == nullptr ? 0 : std::atoi(task);
+    if (script <= 1 || !is_below(::getppid(), script)) return;
+    sys::UniqueFd process(static_cast<int>(::syscall(SYS_pidfd_open, script, 0)));
+    if (!process) return;
+    script_ = std::make_unique<Poll>(loop_, std::move(process), [this](int) {
+        script_->stop();
+        ask(kScriptEnded, {0, kScriptEnded, kOwnFailure, Cause::other}, SIGTERM);
+    });
 }
 
 void Ending::begin() {
@@ -206,16 +222,22 @@ bool Ending::ends_job(int signal) const {
 
 void Ending::on_asked(int signal) {
     if (signal == SIGQUIT) return of_.inspection.ask();
-    if (!ends_job(signal) || asking_ != Asking::no || state_ == State::over) return;
-    asking_ = Asking::end;
+    if (!ends_job(signal)) return;
     const std::string name = signal_name(signal);
-    of_.outcome.add({sys::wall_clock() - kConsequence.count(),
-                     "batchai-launch: asked to end by " + name, kSignalled + signal,
-                     Cause::signal});
-    const bool waits = running() && settings_.grace >= 1;
-    end_job(signal == SIGHUP ? SIGTERM : signal,
-            std::chrono::milliseconds(static_cast<long>(settings_.grace * 1000)));
-    if (waits) say(fmt::format("{}: the ranks have {:g} s to end", name, settings_.grace));
+    ask(name, {0, "asked to end by " + name, kSignalled + signal, Cause::signal},
+        signal == SIGHUP ? SIGTERM : signal);
+}
+
+void Ending::ask(const std::string& why, Outcome::Other asker, int signal) {
+    if (asking_ != Asking::no || state_ == State::over) return;
+    asking_ = Asking::end;
+    // At once: Slurm kills this process a moment after its script.
+    if (running() && settings_.grace >= 1)
+        say(fmt::format("{}: the ranks have {:g} s to end", why, settings_.grace));
+    asker.time = sys::wall_clock() - kConsequence.count();
+    asker.line = "batchai-launch: " + asker.line;
+    of_.outcome.add(std::move(asker));
+    end_job(signal, std::chrono::milliseconds(static_cast<long>(settings_.grace * 1000)));
 }
 
 void Ending::kill_now() {

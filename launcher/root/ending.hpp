@@ -4,6 +4,7 @@
 // left. It ends the ranks, waits for their output, and then for the agents and their starters.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -43,6 +44,8 @@ class Ending {
     // Valid after the job's end. None: there is no timeout.
     std::optional<double> timeout_left() const;
 
+    // Ends the job if the script that started this process ends before it. Slurm then ends the job.
+    void watch_script();
     // The agents get their orders.
     void begin();
     bool starting() const { return state_ == State::starting; }
@@ -69,6 +72,8 @@ class Ending {
 
   private:
     bool ends_job(int signal) const;
+    // Something asks for the end: as its line says.
+    void ask(const std::string& why, Outcome::Other asker, int signal);
     bool only_files_are_open() const;
     void on_child();
     void on_deadline();
@@ -84,6 +89,7 @@ class Ending {
     State state_ = State::starting;
     ActiveTimer timeout_;
     Timer deadline_, doubt_, pause_;
+    std::unique_ptr<Poll> script_;
     // What signals have asked for. end_now: the job was ending already.
     enum class Asking { no, end, end_now } asking_ = Asking::no;
     int own_signals_ = 0;                         // that end the job and that this process received

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# A launch that Slurm ends blames no rank and no node, and does not begin again.
+# A launch that Slurm or its script ends blames no rank and no node, and does not begin again.
 # It does so with all that Slurm tracks processes by: with proctrack/linuxproc it signals each process of a step, with
 # proctrack/pgid the guards' process groups, with proctrack/cgroup the guards alone.
 # minislurm: -n 2 -s ProctrackType=proctrack/linuxproc
@@ -110,3 +110,25 @@ cancelled_step() {
 }
 
 @test "a step that is cancelled is named, and leaves nothing" { with_each cancelled_step; }
+
+# shellcheck disable=SC2329 # called by with_each
+left_alone() {
+    local rank go=$BATS_TEST_TMPDIR/go
+    for rank in "$deaf" "$answers"; do
+        start "batchai-launch --restarts 2 -n 4 sh -c 'echo up; $rank' & until [ -e $go ]; do sleep 0.1; done"
+        touch "$go"
+        [ "$track" != linuxproc ] || eventually grep -qx 'batchai-launch: the script ended while its launch ran' "$out"
+        eventually has_ended
+        eventually has_no_ranks
+        blames_nothing
+        rm "$go"
+    done
+}
+
+@test "a script that ends while its launch runs is named" { with_each left_alone; }
+
+@test "a command that ends while the launch that it has started runs has failed" {
+    run -125 timeout -k 2 30 batchai-launch --local 1 -n 1 sh -c \
+        'batchai-launch --local 1 -n 2 sleep 300 & until pgrep -fx "sleep 300"; do sleep 0.1; done'
+    [[ $output = *"batchai-launch: the script ended while its launch ran"* ]]
+}
