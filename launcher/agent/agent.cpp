@@ -27,7 +27,8 @@ Agent::Agent(Bootstrap bootstrap, Guarded guarded, TlsKey key, Link link)
       branch_(loop_, bootstrap_, std::move(key), root_, *this),
       pmix_(loop_, {bootstrap_, job_, root_, branch_, ranks_, *this}),
       watch_(loop_, guarded_.memory(), {job_.environment(), ranks_, pmix_, root_}),
-      signals_(loop_, handled_signals(), [this](int signal) { on_signal(signal); }) {}
+      signals_(loop_, handled_signals(),
+               [this](int signal, pid_t sender) { on_signal(signal, sender); }) {}
 
 int Agent::run(const std::string& trouble) {
     say_hello();
@@ -60,7 +61,9 @@ void Agent::on_message(Kind kind, Reader& reader) {
             if (End end; decode(reader, end)) end_ranks(end.signal, milliseconds(end.grace));
             return;
         case Kind::signal:
-            if (Signal signal; decode(reader, signal)) ranks_.forward(signal);
+            if (Signal signal; decode(reader, signal) &&
+                               !guarded_.is_second_copy(signal.signal, Guarded::kFromRoot))
+                ranks_.forward(signal);
             return;
         case Kind::inspect:
             return watch_.inspect();
@@ -119,7 +122,7 @@ void Agent::branch_broken(const std::string& why) {
 
 // Slurm signals all nodes of a step. The root takes no part in a signal that is passed on
 // unchanged.
-void Agent::on_signal(int signal) {
+void Agent::on_signal(int signal, pid_t sender) {
     if (signal == SIGCHLD) return ranks_.reap();
     if (!guarded_.has_guard()) {
         if (stage_ != Stage::greeting && ending_ != Ending::root_lost) {
@@ -127,11 +130,15 @@ void Agent::on_signal(int signal) {
                 fmt::format("batchai-launch: {}: the agent's guard was killed", bootstrap_.name),
                 kOwnFailure, false});
         }
+        ranks_.end(SIGKILL,
+                   {});  // Slurm may have killed the guard, and then counts the step as over
         return root_lost();
     }
-    if (guarded_.is_second_copy(signal)) return;
-    if (is_forwarded(signal) && signal != job_.launch().settings.end_on)
-        return ranks_.forward({signal, {kAllRanks}});
+    if (guarded_.is_second_copy(signal, sender)) return;
+    if (is_forwarded(signal) && signal != job_.launch().settings.end_on) {
+        if (!guarded_.is_for_all(sender)) ranks_.forward({signal, {kAllRanks}});
+        return;
+    }
     if (signal == SIGQUIT && bootstrap_.node != 0) return;  // node 0 alone reports it
     root_.send(Asked{signal});
 }

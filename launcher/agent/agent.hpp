@@ -40,7 +40,7 @@ class Agent final : private AgentEvents {
     // Messages from the root.
     void on_message(Kind kind, Reader& reader);
     void root_lost();
-    void on_signal(int signal);
+    void on_signal(int signal, pid_t sender);
 
     // Starting ranks, in this order (agent_start.cpp).
     void say_hello();

@@ -22,7 +22,8 @@
 namespace batchai::launcher {
 namespace {
 
-constexpr std::chrono::milliseconds kSameSignal{100};
+// scancel --full signals the launcher's script and the agents' step, within this time.
+constexpr std::chrono::milliseconds kSameSignal{1000};
 
 [[noreturn]] void give_up(const std::string& message) {
     say(message);
@@ -47,11 +48,14 @@ void Guarded::remove(bool orderly) const {
     if (!orderly && !job_directory.empty()) remove_scratch(job_directory);
 }
 
-bool Guarded::is_second_copy(int signal) {
+bool Guarded::is_second_copy(int signal, pid_t sender) {
+    if (signal == SIGCONT || signal == SIGSTOP) return false;  // twice is as once
     const auto now = std::chrono::steady_clock::now();
-    if (signal == last_signal_ && now - last_signal_time_ < kSameSignal) return true;
-    last_signal_ = signal;
-    last_signal_time_ = now;
+    const auto found = last_.find(signal);
+    if (found != last_.end() && found->second.sender != sender &&
+        now - found->second.time < kSameSignal)
+        return true;
+    last_[signal] = {sender, now};
     return false;
 }
 
@@ -76,6 +80,7 @@ Guarded start_guard(const std::string& node, const std::string& job_directory) {
         // SIGTERM, not SIGKILL: the agent then ends its ranks and removes the directories itself.
         ::prctl(PR_SET_PDEATHSIG, SIGTERM);
         ::prctl(PR_SET_CHILD_SUBREAPER, 1);
+        ::setpgid(0, 0);
         if (!guarded.has_guard()) std::_Exit(kOwnFailure);
         return guarded;
     }

@@ -3,12 +3,13 @@
 // Guard: the process between Slurm (or the root) and the agent. It owns the agent's directories and
 // all processes below the agent, and removes them however the agent ends. Agent and guard watch
 // each other, so a SIGKILL to either one leaves nothing behind. The guard passes signals on to the
-// agent, because Slurm may signal only the first process of a task.
+// agent, because Slurm may signal only the first process of a task, or only its process group.
 #pragma once
 
 #include <unistd.h>
 
 #include <chrono>
+#include <map>
 #include <string>
 
 #include "launcher/common/scratch.hpp"
@@ -23,6 +24,7 @@ class Guarded {
     Scratch scratch;
     std::string job_directory;  // from the root; may be empty
     pid_t guard = ::getpid();
+    pid_t starter = ::getppid();  // of the guard: slurmstepd, or the root with --local
 
     std::string server_directory() const { return scratch.directory + "/s"; }
     std::string client_directory() const { return scratch.directory + "/c"; }
@@ -34,13 +36,20 @@ class Guarded {
     // directory.
     void remove(bool orderly) const;
     bool has_guard() const { return ::getppid() == guard; }
-    // Whether the agent has got the same signal just before: if Slurm signals both the guard and
-    // the agent, the agent gets the signal twice.
-    bool is_second_copy(int signal);
+    // Whether Slurm has sent the signal to each process of the step (proctrack/linuxproc), ranks
+    // included: the agent is in a process group of its own, so else the guard alone gets it.
+    bool is_for_all(pid_t sender) const { return sender == starter; }
+    // Whether the same signal has just come by another way: from Slurm, from the guard, or from the
+    // root (kFromRoot).
+    static constexpr pid_t kFromRoot = -1;
+    bool is_second_copy(int signal, pid_t sender);
 
   private:
-    int last_signal_ = 0;
-    std::chrono::steady_clock::time_point last_signal_time_;
+    struct Last {
+        pid_t sender = 0;
+        std::chrono::steady_clock::time_point time;
+    };
+    std::map<int, Last> last_;  // by signal
 };
 
 // Forks and returns in the child, which becomes the node's agent. The parent waits for the agent

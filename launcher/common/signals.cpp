@@ -43,14 +43,14 @@ void block_signals(const Signals& signals) {
     sigprocmask(SIG_BLOCK, &set, nullptr);
 }
 
-SignalEvents::SignalEvents(Loop& loop, const Signals& signals, std::function<void(int)> callback) {
+SignalEvents::SignalEvents(Loop& loop, const Signals& signals, Callback callback) {
     const sigset_t set = set_of(signals);
     sys::UniqueFd fd(::signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
     poll_ =
         std::make_unique<Poll>(loop, std::move(fd), [callback = std::move(callback)](int readable) {
             signalfd_siginfo info;
             while (::read(readable, &info, sizeof info) == sizeof info) {
-                callback(static_cast<int>(info.ssi_signo));
+                callback(static_cast<int>(info.ssi_signo), static_cast<pid_t>(info.ssi_pid));
             }
         });
 }

@@ -25,7 +25,9 @@ void block_signals(const Signals& signals);
 
 class SignalEvents {
   public:
-    SignalEvents(Loop& loop, const Signals& signals, std::function<void(int)> callback);
+    // sender: the process that has sent the signal; 0: the kernel.
+    using Callback = std::function<void(int signal, pid_t sender)>;
+    SignalEvents(Loop& loop, const Signals& signals, Callback callback);
 
   private:
     std::unique_ptr<Poll> poll_;

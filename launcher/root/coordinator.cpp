@@ -50,7 +50,8 @@ SessionResult Coordinator::run_to_end() {
     std::signal(SIGPIPE, SIG_IGN);
     std::signal(SIGXFSZ, SIG_IGN);  // a write beyond the file's limit fails instead
     ::prctl(PR_SET_CHILD_SUBREAPER, 1);
-    const SignalEvents signals(loop_, root_signals(), [this](int s) { ending_.on_signal(s); });
+    const SignalEvents signals(loop_, root_signals(),
+                               [this](int s, pid_t) { ending_.on_signal(s); });
     if (auto opened = open(); !opened) {
         say(opened.error().message);
         return {kOwnFailure, "batchai-launch: " + opened.error().message, Cause::other, {}};

@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# A launch that Slurm or its script ends blames no rank and no node, and does not begin again.
-# It does so with all that Slurm tracks processes by: with proctrack/linuxproc it signals each process of a step, with
+# A launch that Slurm or its script ends blames no rank and no node, and does not begin again. A signal reaches each rank
+# once. Both with all that Slurm tracks processes by: with proctrack/linuxproc it signals each process of a step, with
 # proctrack/pgid the guards' process groups, with proctrack/cgroup the guards alone.
 # minislurm: -n 2 -s ProctrackType=proctrack/linuxproc
 #
@@ -132,3 +132,34 @@ left_alone() {
         'batchai-launch --local 1 -n 2 sleep 300 & until pgrep -fx "sleep 300"; do sleep 0.1; done'
     [[ $output = *"batchai-launch: the script ended while its launch ran"* ]]
 }
+
+# Each rank counts what it gets, and prints it at the end.
+counter='import signal, sys, time
+got = 0
+def count(*_):
+    global got
+    got += 1
+signal.signal(signal.SIGUSR1, count)
+print("up", flush=True)
+end = time.monotonic() + 3
+while time.monotonic() < end: time.sleep(0.05)
+print("got", got, flush=True)'
+
+# A shell waits for its command before it handles a signal: exec, or a trap and "wait".
+# shellcheck disable=SC2329 # called by with_each
+signalled_once() {
+    local way launch="batchai-launch -n 4 python3 -c '$counter'"
+    for way in of_job of_all of_step of_script of_launcher; do
+        if [ $way = of_script ]; then start "exec $launch"; else start "trap : USR1; $launch & wait; wait"; fi
+        $way
+        eventually has_ended
+        [ "$(grep -cx 'got 1' "$out")" -eq 4 ] || { echo "$way:" && return 1; }
+    done
+}
+of_job() { scancel --signal=USR1 "$job"; } # sbatch --signal=USR1 does the same
+of_all() { scancel --full --signal=USR1 "$job"; }
+of_step() { scancel --signal=USR1 "$job.0"; }
+of_script() { scancel --batch --signal=USR1 "$job"; } # sbatch --signal=B:USR1 does the same
+of_launcher() { on_node n1 pkill -USR1 -of '^batchai-launch -n [4]'; }
+
+@test "a signal arrives once at each rank" { with_each signalled_once; }
