@@ -59,12 +59,13 @@ bool Guarded::is_second_copy(int signal, pid_t sender) {
     return false;
 }
 
-Guarded start_guard(const std::string& node, const std::string& job_directory) {
+Guarded start_guard(const std::string& node, const std::string& job_directory,
+                    const std::string& scratch_name) {
     block_signals(handled_signals());  // after this, a signal must not skip the cleanup
     std::signal(SIGPIPE, SIG_IGN);
     std::signal(SIGXFSZ, SIG_IGN);  // writing beyond the file size limit then fails with an error
     sweep_scratch();
-    auto scratch = Scratch::make();
+    auto scratch = Scratch::make(scratch_name);
     if (!scratch) give_up(scratch.error().message);
     Guarded guarded(std::move(*scratch), job_directory);
     ::mkdir(guarded.server_directory().c_str(), 0700);

@@ -55,6 +55,8 @@ class Guarded {
 // Forks and returns in the child, which becomes the node's agent. The parent waits for the agent
 // and reports a signal that has ended it (launcher/common/bootstrap.hpp). It then cleans up and
 // exits with the agent's exit code.
-Guarded start_guard(const std::string& node, const std::string& job_directory);
+// scratch: see Scratch::make().
+Guarded start_guard(const std::string& node, const std::string& job_directory,
+                    const std::string& scratch);
 
 }  // namespace batchai::launcher

@@ -15,6 +15,7 @@
 #include "launcher/common/exit_code.hpp"
 #include "launcher/common/say.hpp"
 #include "launcher/common/tls.hpp"
+#include "sys/digest.hpp"
 #include "sys/tcp_owner.hpp"
 
 namespace batchai::launcher {
@@ -60,8 +61,11 @@ int agent_main() {
     ::dup2(null, STDIN_FILENO);
     ::close(null);
     give_home();
-    Guarded guarded = start_guard(
-        bootstrap->name, bootstrap->node == 0 ? bootstrap->owned_directory : std::string());
+    // The same name on all nodes: an mpirun in a rank gives Open MPI's variable with the directory
+    // to processes on other nodes.
+    Guarded guarded = start_guard(bootstrap->name,
+                                  bootstrap->node == 0 ? bootstrap->owned_directory : std::string(),
+                                  sys::sha256(bootstrap->key).substr(0, 6));
     auto key = TlsKey::make(bootstrap->key);
     if (!key) {
         say(bootstrap->name + ": " + key.error().message);

@@ -177,6 +177,7 @@ env::Environment NodeJob::environment_of(int rank, env::Environment inherited) c
     if (launch_.role == Role::ranks) {
         env::add_slurm(environment, place);
         env::add_torch(environment, place);
+        env::add_jax(environment, place);
         env::add_tensorflow(environment, place, go_.workers);
         env::add_horovod(environment, place);
         env::add_openmpi(environment, place);

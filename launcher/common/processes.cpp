@@ -154,10 +154,10 @@ bool has_child_launch() {
         std::error_code gone;
         if (std::filesystem::read_symlink(directory + "/exe", gone) != own) return false;
         // A launch's own processes have one of these words.
-        constexpr std::array<std::string_view, 3> kOwn{"--agent", "--stand-in", "--sweep"};
+        constexpr std::array<std::string_view, 3> kOfLaunch{"--agent", "--stand-in", "--sweep"};
         const std::string words = content_of(directory + "/cmdline");
         const std::string first = words.c_str() + std::min(words.find('\0') + 1, words.size());
-        return std::find(kOwn.begin(), kOwn.end(), first) == kOwn.end();
+        return std::find(kOfLaunch.begin(), kOfLaunch.end(), first) == kOfLaunch.end();
     });
 }
 

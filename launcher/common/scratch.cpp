@@ -35,17 +35,29 @@ sys::UniqueFd take_lock(const std::string& path) {
 
 }  // namespace
 
-sys::Result<Scratch> Scratch::make() {
+sys::Result<Scratch> Scratch::make(const std::string& wanted) {
     // The directory gets its final name only when it is locked, so that no sweep removes it as a
     // leftover.
     std::string hidden = std::string(kTemporary) + "." + std::string(kPrefix) + "XXXXXX";
     if (::mkdtemp(hidden.data()) == nullptr) return sys::errno_error("making a directory in /tmp");
-    const std::string name = hidden.substr(sizeof kTemporary);  // without "/tmp/."
-    Scratch scratch{kTemporary + name, kMemory + name, take_lock(hidden)};
-    if (::rename(hidden.c_str(), scratch.directory.c_str()) != 0) {
-        ::rmdir(hidden.c_str());
-        return sys::errno_error("making " + scratch.directory);
+    const std::string chosen = hidden.substr(sizeof kTemporary);  // without "/tmp/."
+    const auto give_name = [&hidden](const std::string& name) {
+        return ::renameat2(AT_FDCWD, hidden.c_str(), AT_FDCWD, (kTemporary + name).c_str(),
+                           RENAME_NOREPLACE) == 0;
+    };
+    std::string name = std::string(kPrefix) + wanted;
+    Scratch scratch;
+    scratch.lock = take_lock(hidden);
+    if (wanted.empty() || !give_name(name)) {
+        name = chosen;
+        if (!give_name(name)) {
+            const sys::Error why = sys::errno_error("making " + (kTemporary + name));
+            ::rmdir(hidden.c_str());
+            return why;
+        }
     }
+    scratch.directory = kTemporary + name;
+    scratch.memory = kMemory + name;
     if (::mkdir(scratch.memory.c_str(), 0700) != 0) scratch.memory.clear();
     return scratch;
 }

@@ -21,7 +21,8 @@ struct Scratch {
     std::string memory;     // make(): /dev/shm/batchai.run.XXXXXX; empty: there is no /dev/shm
     sys::UniqueFd lock;     // inherited by children, which then hold the lock too
 
-    static sys::Result<Scratch> make();
+    // name: six characters instead of XXXXXX, if no directory has this name already.
+    static sys::Result<Scratch> make(const std::string& name = {});
     // PARENT/NAME.XXXXXX, mode 0700.
     static sys::Result<Scratch> make_in(const std::string& parent, const std::string& name);
     void remove() const;

@@ -95,6 +95,8 @@ void add_intel_mpi(Environment& environment, const Place& place);
 // MPICH and its derivatives: Intel MPI, MVAPICH, ParaStation MPI.
 void add_mpich(Environment& environment, const Place& place);
 void add_torch(Environment& environment, const Place& place);
+// For jax.distributed.initialize() without arguments, where there is no Slurm for it to find.
+void add_jax(Environment& environment, const Place& place);
 void add_network(Environment& environment, const Place& place);
 // workers: "address:port" of each rank.
 void add_tensorflow(Environment& environment, const Place& place,

@@ -62,6 +62,15 @@ void add_torch(Environment& environment, const Place& place) {
     environment.emplace("OMP_NUM_THREADS", std::to_string(place.cores));
 }
 
+// JAX looks for mpirun's variable, and takes the numbers of Open MPI with it. Of the variable it
+// reads an address. The address of the coordinator has a variable of its own.
+void add_jax(Environment& environment, const Place& place) {
+    if (!place.shared_host || environment.contains("SLURM_JOB_ID")) return;
+    environment.emplace("OMPI_MCA_orte_hnp_uri", "4096.0;tcp://" + place.master_address + ":1");
+    environment.emplace("JAX_COORDINATOR_ADDRESS",
+                        fmt::format("{}:{}", place.master_address, place.master_port));
+}
+
 // TF_CONFIG, which tf.distribute reads. All ranks are workers.
 void add_tensorflow(Environment& environment, const Place& place,
                     const std::vector<std::string>& workers) {

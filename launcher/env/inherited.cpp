@@ -56,6 +56,8 @@ bool is_launcher_mca(std::string_view name) {
 
 bool is_foreign(std::string_view name) {
     if (starts_with_any(name, {"OMPI_MCA_"})) return is_launcher_mca(name);
+    // The user's consent to an mpirun inside a rank.
+    if (starts_with_any(name, {"OMPI_ALLOW_RUN_AS_ROOT", "PRTE_ALLOW_RUN_AS_ROOT"})) return false;
     if (starts_with_any(name, {"PMIX_MCA_"})) return false;
     return starts_with_any(
         name, {"PMIX_", "PMI_", "OMPI_", "PRTE_", "ORTE_", "HYDRA_", "HYDI_", "JSM_", "FLUX_",

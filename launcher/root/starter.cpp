@@ -214,7 +214,8 @@ void Starters::say() {
     }
 }
 
-// A step that ends with its node is no user's wish: "CANCELLED AT ... DUE TO NODE FAILURE".
+// No user has asked for the end of a step that ends with its node: "CANCELLED AT ... DUE TO NODE
+// FAILURE".
 std::string cancelled_step_in(std::string_view line) {
     constexpr std::string_view kBegin = "*** STEP ", kEnd = " CANCELLED AT ";
     const auto begin = line.find(kBegin);

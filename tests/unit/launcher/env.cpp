@@ -37,10 +37,12 @@ BOOST_AUTO_TEST_CASE(other_launchers_leave_nothing_but_the_users_settings_stay) 
                                  {"OMPI_MCA_orte_x", "1"},
                                  {"SLURM_PMIXP_ABORT", "1"},
                                  {"OMPI_MCA_btl", "tcp"},
+                                 {"OMPI_ALLOW_RUN_AS_ROOT", "1"},
                                  {"PMIX_MCA_ptl", "usock"},
                                  {"HOME", "/root"}};
     env::scrub(environment);
-    BOOST_TEST(environment.size() == 2U);
+    BOOST_TEST(environment.size() == 3U);
+    BOOST_TEST(environment.contains("OMPI_ALLOW_RUN_AS_ROOT"));
     BOOST_TEST(environment.contains("OMPI_MCA_btl"));
     BOOST_TEST(environment.contains("HOME"));
 }
