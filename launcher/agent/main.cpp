@@ -81,8 +81,8 @@ int agent_main() {
     }
     // Without tcp_owner() the PMIx and Gloo servers would refuse the ranks.
     std::string trouble;
-    if (const auto told = sys::tcp_owner(link->socket.get(), sys::End::own); !told) {
-        trouble = told.error().in("cannot tell which user holds a TCP connection").message +
+    if (const auto owner = sys::tcp_owner(link->socket.get(), sys::End::own); !owner) {
+        trouble = owner.error().in("cannot tell which user holds a TCP connection").message +
                   ". Load the kernel module tcp_diag";
     }
     Agent agent(std::move(*bootstrap), std::move(guarded), std::move(*key), std::move(*link));

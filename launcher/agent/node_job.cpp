@@ -127,23 +127,23 @@ int NodeJob::gpu_of(int rank) const {
 
 // ---- environments -------------------------------------------------------------------------------
 
-env::Place NodeJob::place_of(int rank) const {
-    env::Place place = env::place_in(launch_.map, rank);
-    place.master_address = go_.master_address;
-    place.master_port = go_.master_port;
-    place.rendezvous_port = rendezvous_port_;
-    place.interface = interface_.name;
-    place.interface_asked = !launch_.settings.interface.empty();
-    place.cores = cores_of(place.local_rank);
-    place.oversubscribed = load().oversubscribed();
-    if (!networks_.empty()) place.networks = networks_[place.local_rank];
+env::RankNumbers NodeJob::numbers_of(int rank) const {
+    env::RankNumbers numbers = env::numbers_in(launch_.map, rank);
+    numbers.master_address = go_.master_address;
+    numbers.master_port = go_.master_port;
+    numbers.rendezvous_port = rendezvous_port_;
+    numbers.interface = interface_.name;
+    numbers.interface_asked = !launch_.settings.interface.empty();
+    numbers.cores = cores_of(numbers.local_rank);
+    numbers.oversubscribed = load().oversubscribed();
+    if (!networks_.empty()) numbers.networks = networks_[numbers.local_rank];
     if ((launch_.settings.own_gpus_only || are_parts(environment_)) && gpus_ > 0) {
-        place.visible_gpus = visible_gpus(environment_, gpus_,
-                                          gpus_of_rank(place.local_rank, place.local_size, gpus_));
+        numbers.visible_gpus = visible_gpus(
+            environment_, gpus_, gpus_of_rank(numbers.local_rank, numbers.local_size, gpus_));
     }
-    place.shared_host = launch_.shared_host;
-    place.shm_directory = memory_;
-    return place;
+    numbers.shared_host = launch_.shared_host;
+    numbers.shm_directory = memory_;
+    return numbers;
 }
 
 Meeting NodeJob::meeting() const {
@@ -173,20 +173,20 @@ env::Environment NodeJob::environment_of(int rank, env::Environment inherited) c
     for (const auto& [name, value] : launch_.environment) environment[name] = value;
     add_variables(environment, launch_.programs, rank, meeting());
     env::leave_to_server(environment);
-    const env::Place place = place_of(rank);
+    const env::RankNumbers numbers = numbers_of(rank);
     if (launch_.role == Role::ranks) {
-        env::add_slurm(environment, place);
-        env::add_torch(environment, place);
-        env::add_jax(environment, place);
-        env::add_tensorflow(environment, place, go_.workers);
-        env::add_horovod(environment, place);
-        env::add_openmpi(environment, place);
-        env::add_intel_mpi(environment, place);
-        env::add_mpich(environment, place);
-        env::add_devices(environment, place);
+        env::add_slurm(environment, numbers);
+        env::add_torch(environment, numbers);
+        env::add_jax(environment, numbers);
+        env::add_tensorflow(environment, numbers, go_.workers);
+        env::add_horovod(environment, numbers);
+        env::add_openmpi(environment, numbers);
+        env::add_intel_mpi(environment, numbers);
+        env::add_mpich(environment, numbers);
+        env::add_devices(environment, numbers);
     }
-    env::add_network(environment, place);
-    env::add_batchai(environment, place, sys::sibling_library("batchai/python"),
+    env::add_network(environment, numbers);
+    env::add_batchai(environment, numbers, sys::sibling_library("batchai/python"),
                      sys::sibling_library("libbatchai_collectives.so.0"));
     return environment;
 }

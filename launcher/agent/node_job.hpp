@@ -76,7 +76,7 @@ class NodeJob {
     Load load() const;
     int cores_of(int local_rank) const;
     bool tells_oversubscribed() const;
-    env::Place place_of(int rank) const;
+    env::RankNumbers numbers_of(int rank) const;
     std::vector<std::string> command_of(const Program& program) const;
     env::Environment environment_of(int rank, env::Environment inherited) const;
 

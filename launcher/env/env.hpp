@@ -13,7 +13,7 @@
 namespace batchai::launcher::env {
 
 // A rank's position in the job.
-struct Place {
+struct RankNumbers {
     int rank = 0, size = 1;
     int local_rank = 0, local_size = 1;
     int node = 0, nodes = 1;  // among the nodes with ranks
@@ -38,7 +38,7 @@ struct Place {
 };
 
 // The position of a rank in the map.
-Place place_in(const RankMap& map, int rank);
+RankNumbers numbers_in(const RankMap& map, int rank);
 
 // The directory for the state that the next attempt needs; the user may set it.
 inline constexpr const char* kRestartDirectory = "BATCHAI_RESTART_DIRECTORY";
@@ -90,23 +90,23 @@ Environment slurm_of_caller(Environment environment);
 // srun are kept.
 void make_script(Environment& environment, const Environment& slurm);
 
-void add_openmpi(Environment& environment, const Place& place);
-void add_intel_mpi(Environment& environment, const Place& place);
+void add_openmpi(Environment& environment, const RankNumbers& numbers);
+void add_intel_mpi(Environment& environment, const RankNumbers& numbers);
 // MPICH and its derivatives: Intel MPI, MVAPICH, ParaStation MPI.
-void add_mpich(Environment& environment, const Place& place);
-void add_torch(Environment& environment, const Place& place);
+void add_mpich(Environment& environment, const RankNumbers& numbers);
+void add_torch(Environment& environment, const RankNumbers& numbers);
 // For jax.distributed.initialize() without arguments, where there is no Slurm for it to find.
-void add_jax(Environment& environment, const Place& place);
-void add_network(Environment& environment, const Place& place);
+void add_jax(Environment& environment, const RankNumbers& numbers);
+void add_network(Environment& environment, const RankNumbers& numbers);
 // workers: "address:port" of each rank.
-void add_tensorflow(Environment& environment, const Place& place,
+void add_tensorflow(Environment& environment, const RankNumbers& numbers,
                     const std::vector<std::string>& workers);
-void add_devices(Environment& environment, const Place& place);
-void add_horovod(Environment& environment, const Place& place);
+void add_devices(Environment& environment, const RankNumbers& numbers);
+void add_horovod(Environment& environment, const RankNumbers& numbers);
 // Sets SLURM_PROCID and others, which describe the agents, to the rank's values. A job's only rank
 // may start mpirun. So SLURM_NODELIST and the other variables in which mpirun looks for nodes stay
 // the job's, and only SLURM_STEP_* describe the rank.
-void add_slurm(Environment& environment, const Place& place);
+void add_slurm(Environment& environment, const RankNumbers& numbers);
 // The Horovod that a Python program imports: auto, batchai or system. Our package reads the
 // variable too: with auto, it uses an installed Horovod instead of itself
 // (collectives/python/horovod/__init__.py).
@@ -115,7 +115,7 @@ inline constexpr const char* kHorovod = "BATCHAI_HOROVOD";
 inline constexpr const char* kCompat = "BATCHAI_COMPAT";
 // batchai's own libraries. python_directory is put on PYTHONPATH, unless kHorovod is system, and
 // "startup" beside it in any case. library is the collectives'. Each may be empty.
-void add_batchai(Environment& environment, const Place& place, const std::string& python_directory,
-                 const std::string& library);
+void add_batchai(Environment& environment, const RankNumbers& numbers,
+                 const std::string& python_directory, const std::string& library);
 
 }  // namespace batchai::launcher::env

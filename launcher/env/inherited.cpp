@@ -171,29 +171,29 @@ Environment slurm_of_caller(Environment environment) {
     return environment;
 }
 
-void add_slurm(Environment& environment, const Place& place) {
+void add_slurm(Environment& environment, const RankNumbers& numbers) {
     if (!environment.contains("SLURM_JOB_ID")) return;
-    const std::string size = std::to_string(place.size);
-    environment["SLURM_PROCID"] = std::to_string(place.rank);
-    environment["SLURM_LOCALID"] = std::to_string(place.local_rank);
-    environment["SLURM_NODEID"] = std::to_string(place.node);
-    environment["SLURM_GTIDS"] = place.local_ranks;
+    const std::string size = std::to_string(numbers.size);
+    environment["SLURM_PROCID"] = std::to_string(numbers.rank);
+    environment["SLURM_LOCALID"] = std::to_string(numbers.local_rank);
+    environment["SLURM_NODEID"] = std::to_string(numbers.node);
+    environment["SLURM_GTIDS"] = numbers.local_ranks;
     environment["SLURM_NTASKS"] = size;
     environment["SLURM_NPROCS"] = size;
     environment["SLURM_STEP_NUM_TASKS"] = size;
-    const bool alone = place.size == 1;
-    if (!alone) environment["SLURM_TASKS_PER_NODE"] = place.ranks_per_node;
-    environment["SLURM_STEP_TASKS_PER_NODE"] = place.ranks_per_node;
-    environment["SLURM_NTASKS_PER_NODE"] = std::to_string(place.local_size);
-    if (environment.contains("SLURM_DISTRIBUTION") || place.cyclic) {
-        environment["SLURM_DISTRIBUTION"] = place.cyclic ? "cyclic" : "block";
+    const bool alone = numbers.size == 1;
+    if (!alone) environment["SLURM_TASKS_PER_NODE"] = numbers.ranks_per_node;
+    environment["SLURM_STEP_TASKS_PER_NODE"] = numbers.ranks_per_node;
+    environment["SLURM_NTASKS_PER_NODE"] = std::to_string(numbers.local_size);
+    if (environment.contains("SLURM_DISTRIBUTION") || numbers.cyclic) {
+        environment["SLURM_DISTRIBUTION"] = numbers.cyclic ? "cyclic" : "block";
     }
-    if (place.node_list.empty()) return;
-    environment["SLURM_STEP_NUM_NODES"] = std::to_string(place.nodes);
-    environment["SLURM_STEP_NODELIST"] = place.node_list;
+    if (numbers.node_list.empty()) return;
+    environment["SLURM_STEP_NUM_NODES"] = std::to_string(numbers.nodes);
+    environment["SLURM_STEP_NODELIST"] = numbers.node_list;
     if (alone) return;
-    environment["SLURM_NNODES"] = std::to_string(place.nodes);
-    environment["SLURM_NODELIST"] = place.node_list;
+    environment["SLURM_NNODES"] = std::to_string(numbers.nodes);
+    environment["SLURM_NODELIST"] = numbers.node_list;
 }
 
 }  // namespace batchai::launcher::env

@@ -12,20 +12,20 @@ BOOST_AUTO_TEST_SUITE(environment)
 
 namespace {
 
-env::Place place() {
-    env::Place place;
-    place.rank = 5;
-    place.size = 7;
-    place.local_rank = 1;
-    place.local_size = 2;
-    place.node = 2;
-    place.nodes = 4;
-    place.node_name = "n3";
-    place.ranks_per_node = "2(x3),1";
-    place.master_address = "10.0.0.1";
-    place.master_port = 20000;
-    place.cores = 4;
-    return place;
+env::RankNumbers numbers() {
+    env::RankNumbers numbers;
+    numbers.rank = 5;
+    numbers.size = 7;
+    numbers.local_rank = 1;
+    numbers.local_size = 2;
+    numbers.node = 2;
+    numbers.nodes = 4;
+    numbers.node_name = "n3";
+    numbers.ranks_per_node = "2(x3),1";
+    numbers.master_address = "10.0.0.1";
+    numbers.master_port = 20000;
+    numbers.cores = 4;
+    return numbers;
 }
 
 }  // namespace
@@ -67,7 +67,7 @@ namespace {
 // As a rank has it that outnumbers its cores, of a user with these settings.
 env::Environment of_crowded_rank(const env::Environment& users) {
     env::Environment environment = users;
-    env::Place crowded = place();
+    env::RankNumbers crowded = numbers();
     crowded.oversubscribed = true;
     crowded.shm_directory = "/dev/shm/outer dir";
     crowded.visible_gpus = "3";
@@ -137,11 +137,11 @@ BOOST_AUTO_TEST_CASE(the_state_of_a_launch_around_us_is_not_ours_but_a_directory
 
 BOOST_AUTO_TEST_CASE(every_family_finds_its_rank) {
     env::Environment environment{{"SLURM_JOB_ID", "1"}, {"SLURM_PROCID", "2"}};
-    env::add_slurm(environment, place());
-    env::add_torch(environment, place());
-    env::add_horovod(environment, place());
-    env::add_openmpi(environment, place());
-    env::add_mpich(environment, place());
+    env::add_slurm(environment, numbers());
+    env::add_torch(environment, numbers());
+    env::add_horovod(environment, numbers());
+    env::add_openmpi(environment, numbers());
+    env::add_mpich(environment, numbers());
     for (const char* name :
          {"RANK", "HOROVOD_RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID"}) {
         BOOST_TEST(environment.at(name) == "5");
@@ -163,18 +163,18 @@ BOOST_AUTO_TEST_CASE(every_family_finds_its_rank) {
 BOOST_AUTO_TEST_CASE(the_user_may_say_which_protocol_mpich_uses) {
     env::Environment environment{{"MPIR_CVAR_PMI_VERSION", "x"}};
     env::scrub(environment);
-    env::add_mpich(environment, place());
+    env::add_mpich(environment, numbers());
     BOOST_TEST(environment.at("MPIR_CVAR_PMI_VERSION") == "x");
 }
 
 BOOST_AUTO_TEST_CASE(a_place_is_what_the_map_says) {
     const auto map = make_map({{"a", 3, 8, 0}, {"b", 1, 8, 0}, {"c", 2, 8, 0}},
                               {.order = Order::cyclic});  // 0 3 5, 1, 2 4
-    const env::Place place = env::place_in(*map, 4);
+    const env::RankNumbers numbers = env::numbers_in(*map, 4);
     env::Environment environment{{"SLURM_JOB_ID", "1"}, {"SLURM_NNODES", "3"}};
-    env::add_slurm(environment, place);
-    env::add_torch(environment, place);
-    env::add_horovod(environment, place);
+    env::add_slurm(environment, numbers);
+    env::add_torch(environment, numbers);
+    env::add_horovod(environment, numbers);
     const env::Environment expected = {
         {"RANK", "4"},
         {"LOCAL_RANK", "1"},
@@ -197,7 +197,7 @@ BOOST_AUTO_TEST_CASE(a_place_is_what_the_map_says) {
 BOOST_AUTO_TEST_CASE(nodes_without_ranks_are_no_nodes_of_the_step) {
     const auto map = make_map({{"a", 0, 8, 0}, {"b", 0, 8, 0}, {"c", 0, 8, 0}}, {.ranks = 2});
     env::Environment environment{{"SLURM_JOB_ID", "1"}, {"SLURM_JOB_NUM_NODES", "3"}};
-    env::add_slurm(environment, env::place_in(*map, 1));
+    env::add_slurm(environment, env::numbers_in(*map, 1));
     BOOST_TEST(environment["SLURM_NNODES"] == "2");
     BOOST_TEST(environment["SLURM_STEP_NODELIST"] == "a,b");
     BOOST_TEST(environment["SLURM_TASKS_PER_NODE"] == "1(x2)");
@@ -210,7 +210,7 @@ BOOST_AUTO_TEST_CASE(a_rank_on_its_own_does_not_hide_the_nodes_of_the_job) {
                                  {"SLURM_NNODES", "2"},
                                  {"SLURM_NODELIST", "[a-b]"},
                                  {"SLURM_TASKS_PER_NODE", "4(x2)"}};
-    env::add_slurm(environment, env::place_in(*map, 0));
+    env::add_slurm(environment, env::numbers_in(*map, 0));
     BOOST_TEST(environment["SLURM_NNODES"] == "2");
     BOOST_TEST(environment["SLURM_NODELIST"] == "[a-b]");
     BOOST_TEST(environment["SLURM_TASKS_PER_NODE"] == "4(x2)");
@@ -277,18 +277,18 @@ BOOST_AUTO_TEST_CASE(nothing_tells_a_script_that_it_is_a_rank_and_the_users_sett
 
 BOOST_AUTO_TEST_CASE(tensorflow_finds_all_workers_and_its_own_number) {
     env::Environment environment;
-    env::add_tensorflow(environment, place(), {});
+    env::add_tensorflow(environment, numbers(), {});
     BOOST_TEST(environment.empty());
-    env::add_tensorflow(environment, place(), {"10.0.0.1:9001", "10.0.0.2:9002"});
+    env::add_tensorflow(environment, numbers(), {"10.0.0.1:9001", "10.0.0.2:9002"});
     BOOST_TEST(environment.at("TF_CONFIG") ==
                R"({"cluster":{"worker":["10.0.0.1:9001","10.0.0.2:9002"]},)"
                R"("task":{"type":"worker","index":5}})");
-    env::add_tensorflow(environment, env::Place(), {"10.0.0.3:9001"});
+    env::add_tensorflow(environment, env::RankNumbers(), {"10.0.0.3:9001"});
     BOOST_TEST(environment.at("TF_CONFIG").find("10.0.0.3") == std::string::npos);
 }
 
 BOOST_AUTO_TEST_CASE(the_interface_is_named_to_all_unless_the_user_has_done_so) {
-    env::Place with = place();
+    env::RankNumbers with = numbers();
     env::Environment environment{{"GLOO_SOCKET_IFNAME", "ib0"}};
     env::add_network(environment, with);
     BOOST_TEST(environment.size() == 1U);
@@ -305,11 +305,11 @@ BOOST_AUTO_TEST_CASE(the_interface_is_named_to_all_unless_the_user_has_done_so) 
 
 BOOST_AUTO_TEST_CASE(more_ranks_than_cores_set_the_variables_of_each_mpi) {
     env::Environment environment;
-    env::add_openmpi(environment, place());
-    env::add_intel_mpi(environment, place());
+    env::add_openmpi(environment, numbers());
+    env::add_intel_mpi(environment, numbers());
     BOOST_TEST(!environment.contains("OMPI_MCA_mpi_oversubscribe"));
     BOOST_TEST(!environment.contains("I_MPI_WAIT_MODE"));
-    env::Place crowded = place();
+    env::RankNumbers crowded = numbers();
     crowded.oversubscribed = true;
     env::add_openmpi(environment, crowded);
     env::add_intel_mpi(environment, crowded);
@@ -319,7 +319,7 @@ BOOST_AUTO_TEST_CASE(more_ranks_than_cores_set_the_variables_of_each_mpi) {
 }
 
 BOOST_AUTO_TEST_CASE(the_user_may_have_ranks_that_outnumber_the_cores_wait_as_they_like) {
-    env::Place crowded = place();
+    env::RankNumbers crowded = numbers();
     crowded.oversubscribed = true;
     env::Environment yields{{"I_MPI_THREAD_YIELD", "3"}, {"OMPI_MCA_mpi_yield_when_idle", "0"}};
     env::add_intel_mpi(yields, crowded);
@@ -334,9 +334,9 @@ BOOST_AUTO_TEST_CASE(the_user_may_have_ranks_that_outnumber_the_cores_wait_as_th
 
 BOOST_AUTO_TEST_CASE(a_rank_hears_of_its_network_devices_and_gpus) {
     env::Environment environment{{"CUDA_VISIBLE_DEVICES", "4,5"}};
-    env::add_devices(environment, place());
+    env::add_devices(environment, numbers());
     BOOST_TEST(environment.size() == 1U);
-    env::Place with = place();
+    env::RankNumbers with = numbers();
     with.networks = "mlx5_1:1";
     with.visible_gpus = "5";
     env::add_devices(environment, with);
@@ -349,14 +349,14 @@ BOOST_AUTO_TEST_CASE(a_rank_hears_of_its_network_devices_and_gpus) {
 
 BOOST_AUTO_TEST_CASE(outside_slurm_no_slurm_variable_appears) {
     env::Environment environment;
-    env::add_slurm(environment, place());
+    env::add_slurm(environment, numbers());
     BOOST_TEST(environment.empty());
 }
 
 BOOST_AUTO_TEST_CASE(the_users_own_values_win_where_they_are_a_matter_of_taste) {
     env::Environment environment{{"OMP_NUM_THREADS", "1"}, {"PYTHONPATH", "/mine"}};
-    env::add_torch(environment, place());
-    env::add_batchai(environment, place(), "/ours", "/lib/ours.so");
+    env::add_torch(environment, numbers());
+    env::add_batchai(environment, numbers(), "/ours", "/lib/ours.so");
     BOOST_TEST(environment.at("OMP_NUM_THREADS") == "1");
     BOOST_TEST(environment.at("PYTHONPATH") == "/startup:/ours:/mine");
     BOOST_TEST(environment.at("BATCHAI_COLLECTIVES_LIBRARY") == "/lib/ours.so");
@@ -364,10 +364,10 @@ BOOST_AUTO_TEST_CASE(the_users_own_values_win_where_they_are_a_matter_of_taste) 
 
 BOOST_AUTO_TEST_CASE(our_horovod_is_not_put_before_the_systems_on_request) {
     env::Environment environment{{"PYTHONPATH", "/mine"}, {env::kHorovod, "system"}};
-    env::add_batchai(environment, place(), "/lib/ours", "/lib/ours.so");
+    env::add_batchai(environment, numbers(), "/lib/ours", "/lib/ours.so");
     BOOST_TEST(environment.at("PYTHONPATH") == "/lib/startup:/mine");
     env::Environment plain;
-    env::add_batchai(plain, place(), "/ours", "/lib/ours.so");
+    env::add_batchai(plain, numbers(), "/ours", "/lib/ours.so");
     BOOST_TEST(plain.at(env::kHorovod) == "auto");
 }
 
