@@ -4,8 +4,10 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <signal.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <array>
 
 #include "launcher/common/exit_code.hpp"
 #include "launcher/common/fence_table.hpp"
@@ -47,6 +49,13 @@ sys::Result<void> PmixHost::register_job() {
 sys::Result<void> PmixHost::offer_pmix(SpawnRequest& request, int rank) const {
     auto pmix = server_->environment(rank);
     if (!pmix) return pmix.error();
+    // Without the variable a client takes the machine's own name. An mpirun in the rank would give
+    // it to processes on other nodes, which would count this node's as theirs.
+    const auto host = pmix->find("PMIX_HOSTNAME");
+    std::array<char, 256> own{};
+    if (host != pmix->end() && ::gethostname(own.data(), own.size() - 1) == 0 &&
+        host->second == own.data())
+        pmix->erase(host);
     for (auto& [name, value] : *pmix) request.environment[name] = value;
     return {};
 }

@@ -29,6 +29,15 @@ slurm_launch() { salloc --quiet -N2 batchai-launch -n 4 -- "$@"; }
     all_are_fine 3 salloc --quiet -N2 batchai-launch -n 3 -- sh -c "exec $check 3 \$LOCAL_WORLD_SIZE"
 }
 
+# The processes on the other node are mpirun's, but inherit the rank's variables.
+@test "mpirun inside a rank starts processes on both nodes without an error" {
+    export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+    # shellcheck disable=SC2016 # expanded by the rank
+    all_are_fine 4 salloc --quiet -N2 batchai-launch --ranks-per-node 1 sh -c \
+        '[ "$RANK" != 0 ] || mpirun.openmpi --oversubscribe -n 4 --map-by node "$0" 4 2' "$check"
+    [[ $output != *error* ]]
+}
+
 @test "MPI_Publish_name is seen on the other node" {
     all_are_fine 4 slurm_launch "$check" 4 2 publish
 }
