@@ -17,6 +17,7 @@ void Agent::say_hello() {
     const auto tree_port = branch_.listen(job_.interface().address);
     hello.tree_port = tree_port ? *tree_port : 0;
     hello.in_job_mounts = is_in_job_mounts(bootstrap_.job_id);
+    for (const Interface& one : interfaces()) hello.addresses.push_back(one.address);
     hello.clock = sys::wall_clock();
     root_.send(hello);
     // The root takes no failure from an agent that it does not know yet.

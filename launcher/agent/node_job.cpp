@@ -142,6 +142,11 @@ env::RankNumbers NodeJob::numbers_of(int rank) const {
             environment_, gpus_, gpus_of_rank(numbers.local_rank, numbers.local_size, gpus_));
     }
     numbers.shared_host = launch_.shared_host;
+    for (const Interface& one : interfaces()) {
+        if (std::find(launch_.ambiguous.begin(), launch_.ambiguous.end(), one.address) !=
+            launch_.ambiguous.end())
+            numbers.ambiguous.push_back(one.name);
+    }
     numbers.shm_directory = memory_;
     return numbers;
 }

@@ -81,8 +81,9 @@ struct Hello {
     int tree_port = 0;      // for its children in the tree; 0: it has none
     // See readiness.hpp.
     bool in_job_mounts = false;
+    std::vector<std::string> addresses;  // of its interfaces
     BATCHAI_MESSAGE(hello, version, name, node, clock, gpus, granted_cores, free_port, tree_port,
-                    in_job_mounts);
+                    in_job_mounts, addresses);
 };
 
 // The reason to refuse this Hello, if its agent has another version than this. It reads only the
@@ -106,9 +107,10 @@ struct Launch {
     LaunchSettings settings;
     std::string parent_address;  // the parent in the tree; empty: the root
     int parent_port = 0;
-    bool shared_host = false;    // --local: the agents share one machine's cores
-    bool append_output = false;  // append to the files of each rank
-    std::string output_line;     // written first when appending; empty: none
+    bool shared_host = false;            // --local: the agents share one machine's cores
+    std::vector<std::string> ambiguous;  // addresses that several nodes have
+    bool append_output = false;          // append to the files of each rank
+    std::string output_line;             // written first when appending; empty: none
 
     std::string execution_log;             // of a job file, for this node; empty: none
     std::string record;                    // of a job file: the record directory; empty: none
@@ -116,7 +118,7 @@ struct Launch {
     std::string preparation_input;
     std::string host_file;  // the text for $AZ_BATCHAI_MPI_HOST_FILE; empty: it is written already
     BATCHAI_MESSAGE(launch, nspace, map, programs, directory, role, slurm, environment, settings,
-                    parent_address, parent_port, shared_host, append_output, output_line,
+                    parent_address, parent_port, shared_host, ambiguous, append_output, output_line,
                     execution_log, record, preparation, preparation_input, host_file);
 };
 

@@ -26,15 +26,16 @@ struct RankNumbers {
     bool cyclic = false;         // of the rank map
     std::string master_address;  // the address of rank 0's node
     int master_port = 0;
-    int rendezvous_port = 0;       // Horovod's Gloo server at 127.0.0.1; 0: none
-    std::string interface;         // the one that reaches the other nodes; empty: unknown
-    bool interface_asked = false;  // the user has named it
-    int cores = 1;                 // number that the rank may use
-    bool oversubscribed = false;   // the node has more ranks than cores
-    std::string networks;          // network devices near the rank's GPUs; empty: any
-    std::string visible_gpus;      // empty: all GPUs of the node
-    bool shared_host = false;      // the "nodes" are on one machine
-    std::string shm_directory;     // this agent's, removed with it
+    int rendezvous_port = 0;             // Horovod's Gloo server at 127.0.0.1; 0: none
+    std::string interface;               // the one that reaches the other nodes; empty: unknown
+    bool interface_asked = false;        // the user has named it
+    int cores = 1;                       // number that the rank may use
+    bool oversubscribed = false;         // the node has more ranks than cores
+    std::string networks;                // network devices near the rank's GPUs; empty: any
+    std::string visible_gpus;            // empty: all GPUs of the node
+    bool shared_host = false;            // the "nodes" are on one machine
+    std::vector<std::string> ambiguous;  // interfaces with an address that another node has
+    std::string shm_directory;           // this agent's, removed with it
 };
 
 // The position of a rank in the map.

@@ -148,9 +148,14 @@ void add_network(Environment& environment, const RankNumbers& numbers) {
     environment.emplace("GLOO_SOCKET_IFNAME", numbers.interface);
     environment.emplace("HOROVOD_GLOO_IFACE", numbers.interface);
     environment.emplace("NCCL_SOCKET_IFNAME", "=" + numbers.interface);  // eth1, but not eth10
-    // Open MPI tries all interfaces, unless the user has named one.
-    if (numbers.interface_asked && !environment.contains("OMPI_MCA_btl_tcp_if_exclude")) {
+    // Open MPI tries all interfaces, unless the user has named one. On one whose address another
+    // node has too, such as docker0, a rank would connect to its own node and wait without end.
+    if (environment.contains("OMPI_MCA_btl_tcp_if_exclude")) return;
+    if (numbers.interface_asked) {
         environment.emplace("OMPI_MCA_btl_tcp_if_include", numbers.interface);
+    } else if (!numbers.ambiguous.empty() && !environment.contains("OMPI_MCA_btl_tcp_if_include")) {
+        environment["OMPI_MCA_btl_tcp_if_exclude"] =
+            fmt::format("127.0.0.1/8,sppp,{}", fmt::join(numbers.ambiguous, ","));
     }
 }
 

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <map>
 
 #include "job/plan.hpp"
 #include "launcher/common/continued_file.hpp"
@@ -99,6 +100,19 @@ void add_slurm(Launch& launch, const Allocation& allocation, const Nodes& nodes)
     }
 }
 
+// Addresses that several nodes have, such as docker0's. They lead to no other node.
+std::vector<std::string> ambiguous_addresses(const Nodes& nodes) {
+    std::map<std::string, int> owners;
+    for (const Node& node : nodes) {
+        for (const std::string& address : node.hello.addresses) ++owners[address];
+    }
+    std::vector<std::string> found;
+    for (const auto& [address, count] : owners) {
+        if (count > 1 && !address.starts_with("127.")) found.push_back(address);
+    }
+    return found;
+}
+
 Launch launch_for(int node, const std::string& nspace, const Session& session, const Work& work,
                   const Nodes& nodes) {
     Launch launch;
@@ -124,6 +138,7 @@ Launch launch_for(int node, const std::string& nspace, const Session& session, c
         launch.parent_port = nodes[parent].hello.tree_port;
     }
     launch.shared_host = session.allocation.local;
+    if (!launch.shared_host) launch.ambiguous = ambiguous_addresses(nodes);
     if (session.settings.dry_run != DryRun::no) return launch;
     const std::string line = line_of_requeued(session.allocation);
     launch.append_output = session.attempt > 0 || !line.empty();

@@ -29,6 +29,18 @@ slurm_launch() { salloc --quiet -N2 batchai-launch -n 4 -- "$@"; }
     all_are_fine 3 salloc --quiet -N2 batchai-launch -n 3 -- sh -c "exec $check 3 \$LOCAL_WORLD_SIZE"
 }
 
+@test "an interface with the same address on both nodes does not hang an Open MPI program" {
+    need_root
+    for node in n1 n2; do
+        on_node "$node" sh -c 'ip link add docker0 type veth peer name docker1 && ip addr add 172.17.0.1/16 dev docker0 &&
+            ip link set docker0 up && ip link set docker1 up'
+    done
+    local code=0
+    all_are_fine 4 slurm_launch "$check" 4 2 || code=$?
+    for node in n1 n2; do on_node "$node" ip link delete docker0; done
+    return "$code"
+}
+
 # The processes on the other node are mpirun's, but inherit the rank's variables.
 @test "mpirun inside a rank starts processes on both nodes without an error" {
     export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1

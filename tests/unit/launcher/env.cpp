@@ -287,6 +287,18 @@ BOOST_AUTO_TEST_CASE(tensorflow_finds_all_workers_and_its_own_number) {
     BOOST_TEST(environment.at("TF_CONFIG").find("10.0.0.3") == std::string::npos);
 }
 
+BOOST_AUTO_TEST_CASE(open_mpi_leaves_out_addresses_that_several_nodes_have) {
+    env::RankNumbers with = numbers();
+    with.interface = "eth0";
+    with.ambiguous = {"docker0", "virbr0"};
+    env::Environment environment;
+    env::add_network(environment, with);
+    BOOST_TEST(environment.at("OMPI_MCA_btl_tcp_if_exclude") == "127.0.0.1/8,sppp,docker0,virbr0");
+    env::Environment chosen{{"OMPI_MCA_btl_tcp_if_include", "eth1"}};
+    env::add_network(chosen, with);
+    BOOST_TEST(!chosen.contains("OMPI_MCA_btl_tcp_if_exclude"));
+}
+
 BOOST_AUTO_TEST_CASE(the_interface_is_named_to_all_unless_the_user_has_done_so) {
     env::RankNumbers with = numbers();
     env::Environment environment{{"GLOO_SOCKET_IFNAME", "ib0"}};
