@@ -120,8 +120,11 @@ import jax
 jax.distributed.initialize()
 print("process of %d" % jax.process_count())
 PY
-    JAX_PLATFORMS=cpu run_script jax --nodes=2
+    export JAX_PLATFORMS=cpu
+    run_script jax --nodes=2
     says 2 "process of 2"
+    run -0 timeout -k 2 100 env -u SLURM_CONF batchai-launch --local 2 -n 2 python3 train.py # without Slurm
+    [ "$(grep -cx "process of 2" <<<"$output")" = 2 ]
 }
 
 @test "openmpi" {

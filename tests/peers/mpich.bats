@@ -53,6 +53,9 @@ slurm_launch() { two_nodes -n 4 -- "$@"; }
     run -7 slurm_launch "$check" 4 2 abort 3 7
     [[ $output = *"batchai-launch: rank 3 on n2 aborted the job with code 7"* ]]
     [[ $output = *"application called MPI_Abort(MPI_COMM_WORLD, 7)"* ]]
+    run -0 slurm_launch "$check" 4 2 abort 3 0 # as with mpiexec
+    [[ $output = *"batchai-launch: rank 3 on n2 aborted the job with code 0"* ]]
+    run -0 timeout -k 2 60 batchai-launch --local 1 -n 1 -- "$check" 1 1 abort 0 0
 }
 
 @test "a rank of MPICH that is killed before a barrier ends the job and is named" {
