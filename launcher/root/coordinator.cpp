@@ -232,7 +232,8 @@ void Coordinator::on_agent_lost(int index) {
                      "was killed with its guard",
                      node.name),
          kOwnFailure, Cause::node, false, node.name});
-    ending_.end_job();
+    // If all agents ended at once, slurmstepd would not say that their step was cancelled.
+    ending_.end_soon();
     ending_.check_over();
 }
 

@@ -26,7 +26,7 @@ constexpr std::chrono::milliseconds kReaderDeadline{60'000}, kReaderDeadlineWhen
 constexpr std::chrono::milliseconds kByeDeadline{5000};
 // From the message that stops the ranks until the root stops itself: the message is sent.
 constexpr std::chrono::milliseconds kPause{100};
-// Until a death by SIGTERM counts as a failure of its own.
+// Until a death by SIGTERM, or the loss of an agent, counts as a failure of its own.
 constexpr std::chrono::milliseconds kDoubt{500};
 
 }  // namespace
@@ -108,8 +108,11 @@ void Ending::check_over() {
 }
 
 void Ending::on_rank_failed(int signal) {
-    const bool doubtful = ends_job(signal);
-    if (!doubtful || !running()) return end_job();
+    ends_job(signal) ? end_soon() : end_job();
+}
+
+void Ending::end_soon() {
+    if (!running()) return end_job();
     if (!doubt_.active()) doubt_.start(kDoubt);
 }
 
