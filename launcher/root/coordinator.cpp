@@ -172,7 +172,7 @@ void Coordinator::on_message(int node, Kind kind, Reader& reader) {
             if (AgentError error; decode(reader, error)) {
                 outcome_.add(
                     {sys::wall_clock(), error.line, error.code, Cause::other, error.logged});
-                ending_.end_job();
+                ending_.end_soon();
             }
             return;
         case Kind::signal:
