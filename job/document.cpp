@@ -168,7 +168,7 @@ std::optional<Document> Document::parse(std::string_view text, const std::string
         return refuse(0, "", "starts with a byte order mark: save it without one");
     if (is_utf16(text)) return refuse(0, "", "is UTF-16: save it as UTF-8");
     try {
-        static_cast<void>(nlohmann::json::parse(text));  // which is fast with any number of keys
+        const auto checked = nlohmann::json::parse(text);  // fast with any number of keys
     } catch (const nlohmann::json::parse_error& error) {
         const std::size_t offset = error.byte == 0 ? 0 : error.byte - 1;
         const auto mistake =
