@@ -6,9 +6,11 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <string_view>
+#include <thread>
 
 #include "launcher/agent/agent.hpp"
 #include "launcher/common/allocation.hpp"
@@ -186,7 +188,9 @@ int main(int argc, char** argv) {
     } else if (argc == 2 && std::string_view(argv[1]) == "--stand-in") {
         code = pmix::stand_in_main();
     } else if (argc == 2 && std::string_view(argv[1]) == "--sweep") {
-        sweep_scratch();
+        // Slurm may still be killing the agents of this node.
+        for (int tries = 0; tries < 30 && !sweep_scratch(); ++tries)
+            std::this_thread::sleep_for(std::chrono::milliseconds(100));
     } else {
         code = run(argc, argv);
     }

@@ -128,10 +128,10 @@ void Agent::on_signal(int signal, pid_t sender) {
         if (stage_ != Stage::greeting && ending_ != Ending::root_lost) {
             root_.send(AgentError{
                 fmt::format("batchai-launch: {}: the agent's guard was killed", bootstrap_.name),
-                kOwnFailure, false});
+                kOwnFailure, false, true});
         }
-        ranks_.end(SIGKILL,
-                   {});  // Slurm may have killed the guard, and then counts the step as over
+        // Slurm may have killed the guard, and then counts the step as over.
+        ranks_.end(SIGKILL, {});
         return root_lost();
     }
     if (guarded_.is_second_copy(signal, sender)) return;

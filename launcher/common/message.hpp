@@ -220,7 +220,8 @@ struct AgentError {
     std::string line;  // complete, with the program and the node
     int code = kOwnFailure;
     bool logged = false;  // it is in the execution log and the job's record already
-    BATCHAI_MESSAGE(agent_error, line, code, logged);
+    bool killed = false;  // the agent's guard was killed: Slurm may have cancelled their step
+    BATCHAI_MESSAGE(agent_error, line, code, logged, killed);
 };
 
 // Agent to root: all ranks of the node and their descendants have ended, and their output is sent.

@@ -81,17 +81,20 @@ void remove_scratch(const std::string& directory) {
     fs::remove_all(directory, ignored);
 }
 
-void sweep_scratch() {
+bool sweep_scratch() {
     std::vector<std::string> left;
     std::error_code error;
     for (const fs::directory_entry& entry : fs::directory_iterator(kTemporary, error)) {
         const std::string name = entry.path().filename();
         if (name.starts_with(kPrefix) && name.size() == kPrefix.size() + 6) left.push_back(name);
     }
+    bool all = true;
     for (const std::string& name : left) {
-        if (const sys::UniqueFd owned = take_lock(kTemporary + name))
-            remove_scratch(kTemporary + name);
+        const sys::UniqueFd owned = take_lock(kTemporary + name);
+        if (owned) remove_scratch(kTemporary + name);
+        all = all && owned;
     }
+    return all;
 }
 
 }  // namespace batchai::launcher

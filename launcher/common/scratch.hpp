@@ -31,7 +31,8 @@ struct Scratch {
 // Removes a Scratch by its directory's path, also in a process that did not make it.
 void remove_scratch(const std::string& directory);
 
-// Removes directories that killed processes of this user have left.
-void sweep_scratch();
+// Removes directories that killed processes of this user have left. False: some are locked, by
+// processes that live or are being killed.
+bool sweep_scratch();
 
 }  // namespace batchai::launcher

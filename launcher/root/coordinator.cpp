@@ -172,7 +172,7 @@ void Coordinator::on_message(int node, Kind kind, Reader& reader) {
             if (AgentError error; decode(reader, error)) {
                 outcome_.add(
                     {sys::wall_clock(), error.line, error.code, Cause::other, error.logged});
-                ending_.end_soon();
+                error.killed ? ending_.end_after(Ending::kWordOfStep) : ending_.end_job();
             }
             return;
         case Kind::signal:
@@ -232,8 +232,7 @@ void Coordinator::on_agent_lost(int index) {
                      "was killed with its guard",
                      node.name),
          kOwnFailure, Cause::node, false, node.name});
-    // If all agents ended at once, slurmstepd would not say that their step was cancelled.
-    ending_.end_soon();
+    ending_.end_after(Ending::kWordOfStep);
     ending_.check_over();
 }
 

@@ -26,7 +26,7 @@ constexpr std::chrono::milliseconds kReaderDeadline{60'000}, kReaderDeadlineWhen
 constexpr std::chrono::milliseconds kByeDeadline{5000};
 // From the message that stops the ranks until the root stops itself: the message is sent.
 constexpr std::chrono::milliseconds kPause{100};
-// Until a death by SIGTERM, or the loss of an agent, counts as a failure of its own.
+// Until a death by SIGTERM counts as a failure of its own.
 constexpr std::chrono::milliseconds kDoubt{500};
 
 }  // namespace
@@ -108,12 +108,13 @@ void Ending::check_over() {
 }
 
 void Ending::on_rank_failed(int signal) {
-    ends_job(signal) ? end_soon() : end_job();
+    if (ends_job(signal)) return end_after(kDoubt);
+    if (!doubt_.active()) end_job();  // else it may have failed because of others' end
 }
 
-void Ending::end_soon() {
+void Ending::end_after(std::chrono::milliseconds moment) {
     if (!running()) return end_job();
-    if (!doubt_.active()) doubt_.start(kDoubt);
+    if (!doubt_.active()) doubt_.start(moment);
 }
 
 // Whether all ranks have ended and agents still write their output.

@@ -55,8 +55,11 @@ class Ending {
     void fail(const std::string& line, int code = kOwnFailure, Cause cause = Cause::other,
               std::optional<double> since = {});
     void end_job(int signal = SIGTERM, std::chrono::milliseconds grace = kGraceAfterFailure);
+    // The nodes of a cancelled step are killed one after the other, and slurmstepd says on the
+    // first one that the step is cancelled only if its agent still runs.
+    static constexpr std::chrono::milliseconds kWordOfStep{3000};
     // Ends the job after a moment, in which Slurm may say that it has ended the rank or the agent.
-    void end_soon();
+    void end_after(std::chrono::milliseconds moment);
     // A rank has failed: ends the job. signal: it has killed the rank; Slurm may have sent it to
     // the ranks before it sends it to us.
     void on_rank_failed(int signal);
