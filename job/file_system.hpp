@@ -21,8 +21,8 @@ enum class SourceForm { none, directory, image, host_export, host_share, any };
 // and spank/helper/root/mount.cpp makes it.
 struct MountKind {
     MountType type;
-    const char* name;  // in the policy
     SourceForm source;
+    const char* name;              // in the policy
     const char* asked = nullptr;   // SOURCE of --batchai-mount, for messages; null: an entry's name
     const char* module = nullptr;  // the kernel's name of its file system, if a kernel may lack it
     bool is_remote = false;    // of a server or a program: root takes all values from the policy
@@ -34,39 +34,39 @@ struct MountKind {
 };
 inline constexpr MountKind kMountKinds[] = {
     {.type = MountType::bind,
-     .name = "bind",
      .source = SourceForm::directory,
+     .name = "bind",
      .asked = "/directory without '..'",
      .has_owners = true},
-    {.type = MountType::tmpfs, .name = "tmpfs", .source = SourceForm::none, .asked = "tmpfs"},
+    {.type = MountType::tmpfs, .source = SourceForm::none, .name = "tmpfs", .asked = "tmpfs"},
     {.type = MountType::overlay,
-     .name = "overlay",
      .source = SourceForm::directory,
+     .name = "overlay",
      .asked = "overlay=/directory",
      .module = "overlay"},
     {.type = MountType::squashfs,
-     .name = "squashfs",
      .source = SourceForm::image,
+     .name = "squashfs",
      .asked = "squashfs=/image",
      .module = "squashfs"},
     {.type = MountType::nfs,
-     .name = "nfs",
      .source = SourceForm::host_export,
+     .name = "nfs",
      .module = "nfs",
      .is_remote = true,
      .has_options = true,
      .has_owners = true},
     {.type = MountType::cifs,
-     .name = "cifs",
      .source = SourceForm::host_share,
+     .name = "cifs",
      .module = "cifs",
      .is_remote = true,
      .has_options = true,
      .has_credentials = true,
      .has_modes = true},
     {.type = MountType::fuse,
-     .name = "fuse",
      .source = SourceForm::any,
+     .name = "fuse",
      .is_remote = true,
      .has_credentials = true,
      .has_program = true},

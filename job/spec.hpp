@@ -64,24 +64,24 @@ struct Volume {
 // A row for each kind of volume: its names in messages, in the job file and in the site policy.
 struct VolumeKind {
     Volume::Kind kind;
+    bool has_account;  // it belongs to a storage account
     const char* name;
     const char* list;           // of mountVolumes; null: it is in no job file
     const char* name_key;       // of the volume's name there
     const char* directory_key;  // of its directory below that name
     const char* table;          // of the policy
     const char* table_key;      // of the volume's name there
-    bool has_account = false;   // it belongs to a storage account
 };
 inline constexpr VolumeKind kVolumeKinds[] = {
-    {Volume::Kind::share, "share", "azureFileShares", "azureFileUrl", "azureFileUrl", "share",
-     "share", true},
-    {Volume::Kind::blob_container, "blob container", "azureBlobFileSystems", "containerName",
-     "containerName", "blob_container", "container", true},
-    {Volume::Kind::file_server, "file server", "fileServers", "fileServer.id", "sourceDirectory",
-     "file_server", "name"},
-    {Volume::Kind::unmanaged, "mount command", "unmanagedFileSystems", "mountCommand",
+    {Volume::Kind::share, true, "share", "azureFileShares", "azureFileUrl", "azureFileUrl", "share",
+     "share"},
+    {Volume::Kind::blob_container, true, "blob container", "azureBlobFileSystems", "containerName",
+     "containerName", "blob_container", "container"},
+    {Volume::Kind::file_server, false, "file server", "fileServers", "fileServer.id",
+     "sourceDirectory", "file_server", "name"},
+    {Volume::Kind::unmanaged, false, "mount command", "unmanagedFileSystems", "mountCommand",
      "mountCommand", "unmanaged", "command"},
-    {Volume::Kind::cluster, "cluster volume", nullptr, "", "", "cluster_volume", "path"},
+    {Volume::Kind::cluster, false, "cluster volume", nullptr, "", "", "cluster_volume", "path"},
 };
 constexpr const VolumeKind& kind_of(Volume::Kind kind) {
     return kVolumeKinds[static_cast<std::size_t>(kind)];

@@ -167,7 +167,7 @@ std::string already_there(const NewCluster& args) {
         args.name, args.scope.workspace, args.scope.resource_group);
 }
 
-int create(const Session& session, Store& store, const NewCluster& given) {
+int create(const Session& session, const NewCluster& given) {
     NewCluster args = given;
     json file = json::object();
     if (!args.file.empty()) {
@@ -178,8 +178,10 @@ int create(const Session& session, Store& store, const NewCluster& given) {
     }
     if (args.auto_storage && args.mounts.share.empty() && args.mounts.container.empty())
         use_auto_storage(args.mounts);
-    const auto known = store.history.find(Resource::Kind::cluster, args.scope.resource_group,
-                                          args.scope.workspace, args.name);
+    auto store = open_store();  // the user's mistake before the site's
+    if (!store) return fail(kEnvironment, store.error());
+    const auto known = store->history.find(Resource::Kind::cluster, args.scope.resource_group,
+                                           args.scope.workspace, args.name);
     if (!known) return fail(kFailed, known.error());
     if (*known && !args.replace) return fail(kFailed, already_there(args));
     const json volumes = volumes_of(args, file);
@@ -190,7 +192,7 @@ int create(const Session& session, Store& store, const NewCluster& given) {
     if (!partition) return fail(kEnvironment, partition.error());
     if (const auto wrong = wrong_size(args.size, *partition); !wrong.empty())
         return fail(kBadInput, "cluster " + args.name + ": " + wrong);
-    if (auto done = remember_workspace(store.history, args.scope); !done)
+    if (auto done = remember_workspace(store->history, args.scope); !done)
         return fail(kFailed, done.error());
     say_what_is_not_taken(args, file);
 
@@ -207,8 +209,8 @@ int create(const Session& session, Store& store, const NewCluster& given) {
     if (args.size.least) resource.document["autoScale"] = auto_scale_json(args.size);
     if (!site.gres.empty()) resource.document["gres"] = site.gres;
     if (!args.user_name.empty()) resource.document["userName"] = args.user_name;
-    if (auto done = store.history.put(resource); !done) return fail(kFailed, done.error());
-    return print_cluster(session, store, resource);
+    if (auto done = store->history.put(resource); !done) return fail(kFailed, done.error());
+    return print_cluster(session, *store, resource);
 }
 
 }  // namespace
@@ -241,7 +243,7 @@ void add_cluster_create(CLI::App& parent, Session& session) {
     ignore_options(*verb, {"--custom-image", "-k,--ssh-key", "-p,--password",
                            "--storage-account-key", "--subnet", "-l,--location"});
     ignore_flags(*verb, {"--generate-ssh-keys", "--no-wait"});
-    set_store_action(*verb, session, args, create);
+    set_action(*verb, session, args, create);
 }
 
 }  // namespace batchai::cli

@@ -126,10 +126,12 @@ sys::Result<std::optional<Resource>> find(Store& store, const ServerArgs& args) 
                               args.scope.workspace, args.name);
 }
 
-int create(const Session& session, Store& store, const ServerArgs& given) {
+int create(const Session& session, const ServerArgs& given) {
     ServerArgs args = given;
     if (!fill_in(args)) return kBadInput;
-    const auto known = find(store, args);
+    auto store = open_store();  // the user's mistake before the site's
+    if (!store) return fail(kEnvironment, store.error());
+    const auto known = find(*store, args);
     if (!known) return fail(kFailed, known.error());
     if (*known && !args.replace)
         return fail(kFailed,
@@ -137,7 +139,7 @@ int create(const Session& session, Store& store, const ServerArgs& given) {
                                 "{}: delete it first, or give --replace",
                                 args.name, args.scope.workspace, args.scope.resource_group));
     return with_policy_share(policy_name(args.name), [&](const job::VolumePolicy& server) -> int {
-        if (auto done = remember_workspace(store.history, args.scope); !done)
+        if (auto done = remember_workspace(store->history, args.scope); !done)
             return fail(kFailed, done.error());
         const Resource resource{Resource::Kind::file_server,
                                 args.scope.resource_group,
@@ -150,7 +152,7 @@ int create(const Session& session, Store& store, const ServerArgs& given) {
                                  {"sku", or_null(args.sku)},
                                  {"userName", or_null(args.user_name)},
                                  {"vmSize", or_null(args.vm_size)}}};
-        if (auto done = store.history.put(resource); !done) return fail(kFailed, done.error());
+        if (auto done = store->history.put(resource); !done) return fail(kFailed, done.error());
         return session.print(document_of(resource, server), server_table);
     });
 }
@@ -196,13 +198,10 @@ int remove(const Session&, Store& store, const ServerArgs& args) {
     return removed ? kOk : fail(kFailed, removed.error());
 }
 
-using ServerAction = int (*)(const Session&, Store&, const ServerArgs&);
-
-std::shared_ptr<ServerArgs> add_server_verb(CLI::App& verb, Session& session, ServerAction action) {
+std::shared_ptr<ServerArgs> add_server_name(CLI::App& verb) {
     const auto args = std::make_shared<ServerArgs>();
     add_arm_name(verb, "-n,--name,--ids", args->name, args->scope, kName, "file server");
     add_workspace_options(verb, args->scope);
-    set_store_action(verb, session, args, action);
     return args;
 }
 
@@ -213,7 +212,8 @@ void add_file_servers(CLI::App& parent, Session& session) {
     CLI::App* verb =
         add_verb(parent, session, "create", "see that a file server is one of the site policy's",
                  "batchai file-server create -g mygroup -w mywork -n nfs1 -s Standard_D2_V2");
-    auto args = add_server_verb(*verb, session, create);
+    auto args = add_server_name(*verb);
+    set_action(*verb, session, args, create);
     verb->add_option("-f,--config-file", args->file, "nfs.json; options count before it");
     verb->add_option("-s,--vm-size", args->vm_size, "remembered and shown");
     verb->add_option("--disk-count", args->disk_count, "remembered and shown")
@@ -229,7 +229,8 @@ void add_file_servers(CLI::App& parent, Session& session) {
 
     verb = add_verb(parent, session, "show", "a file server and where it is mounted from",
                     "batchai file-server show -n nfs1 -o table");
-    add_server_verb(*verb, session, show);
+    args = add_server_name(*verb);
+    set_store_action(*verb, session, args, show);
 
     verb = add_verb(parent, session, "list", "the file servers of the site policy",
                     "batchai file-server list -o table");
@@ -240,7 +241,8 @@ void add_file_servers(CLI::App& parent, Session& session) {
 
     verb = add_verb(parent, session, "delete", "delete the record; the server stays",
                     "batchai file-server delete -n nfs1 --yes");
-    args = add_server_verb(*verb, session, remove);
+    args = add_server_name(*verb);
+    set_store_action(*verb, session, args, remove);
     verb->add_flag("-y,--yes", args->yes, "do not ask");
     ignore_flags(*verb, {"--no-wait"});
 }

@@ -219,6 +219,7 @@ nlohmann::json allowed_volumes(const CreateArgs& args, const job::SitePolicy& po
         if (!items.is_array()) continue;
         for (const auto& item : items) {
             const auto read = job::read_volumes({{list, nlohmann::json::array({item})}});
+            if (read && read->empty()) continue;  // a comment, or a list that batchai ignores
             const auto usable = read ? is_known(policy, read->front(), args.input.storage.name)
                                      : sys::Result<void>(read.error());
             if (usable)

@@ -81,9 +81,11 @@ int run(const RunArgs& args) {
     const std::string launcher = sys::sibling_program("batchai-launch");
     if (launcher.empty()) return fail(kEnvironment, "batchai-launch: not found beside batchai");
     const auto nodes = args.local > 0 ? std::optional<int>(args.local) : std::nullopt;
+    // --share has no effect on volumes of options, which are added to the document now.
+    const bool can_be_assigned = !missing_entries(own->policy, *file).empty();
     const auto job = check_input(*file, args.input, own->policy, nodes);
     if (!job) {
-        if (!missing_entries(own->policy, *file).empty())
+        if (can_be_assigned)
             note(
                 "give a missing share a directory with --share NAME=DIRECTORY, and a missing image "
                 "--image NAME=host");

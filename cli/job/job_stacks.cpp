@@ -7,12 +7,14 @@
 #include <chrono>
 #include <iostream>
 #include <memory>
+#include <set>
 #include <thread>
 
 #include "cli/command_options.hpp"
 #include "cli/job/job_files.hpp"
 #include "cli/job/job_name.hpp"
 #include "cli/verbs.hpp"
+#include "job/record.hpp"
 #include "sys/text.hpp"
 
 namespace batchai::cli {
@@ -21,6 +23,7 @@ namespace {
 // The launcher's own limits for the answers of its nodes add up to 20 seconds. It writes this line
 // last (launcher/root/inspection.cpp).
 constexpr std::chrono::milliseconds kReport{30'000}, kReportPause{200};
+constexpr std::string_view kNoReport = "batchai-launch: no report: ";
 constexpr std::string_view kLastLine = "batchai-launch: end of the report";
 
 // The launcher's output, in the record directory. Only `job create` puts it there, and makes a
@@ -38,6 +41,20 @@ sys::Result<std::string> launcher_output(const NamedJob& job) {
         "SIGQUIT to its batchai-launch, and look into the job's output"};
 }
 
+// Whether the launcher runs the job's ranks: before that, SIGQUIT may end the batch script's
+// process, as in the preparation. A requeued job has events of earlier runs, maybe on other nodes.
+bool has_ranks(const NamedJob& job, const Execution& execution) {
+    constexpr double kSkew = 5;  // seconds between clocks
+    std::set<std::string> started;
+    for (const job::Event& event : job::read_events(job.store.record(job.row.identity.uuid))) {
+        if (event.time < execution.start_time.value_or(0) - kSkew) continue;
+        if (event.kind == job::Event::Kind::started) started.insert(event.node);
+        if (event.kind == job::Event::Kind::mounted || event.kind == job::Event::Kind::preparing)
+            started.erase(event.node);
+    }
+    return !started.empty();
+}
+
 int stacks(const JobName& name) {
     auto job = open_job(name);
     if (!job) return fail(kBadInput, job.error());
@@ -51,6 +68,7 @@ int stacks(const JobName& name) {
                       ": only a running job has stacks");
     const auto path = launcher_output(*job);
     if (!path) return fail(kBadInput, path.error());
+    if (!has_ranks(*job, *execution)) return refuse("its ranks have not started");
 
     std::string text;
     FileFollower output(*path, [&text](std::string_view more) -> sys::Result<void> {
@@ -67,11 +85,12 @@ int stacks(const JobName& name) {
         if (const auto read = output.read_on(); !read) return fail(kFailed, read.error());
         for (std::size_t end; (end = text.find('\n')) != text.npos; text.erase(0, end + 1)) {
             const std::string line = text.substr(0, end);
+            if (line.starts_with(kNoReport)) return refuse(line.substr(kNoReport.size()));
             if (line == kLastLine) return kOk;
             std::cout << sys::printable(line) << std::endl;
         }
     }
-    return refuse("its batchai-launch has not reported: its ranks have not started, or it ends");
+    return refuse("its batchai-launch has not reported: the job ends, or its output is elsewhere");
 }
 
 }  // namespace

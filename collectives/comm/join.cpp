@@ -236,6 +236,9 @@ sys::Result<std::vector<Invitation>> Join::invitations() const {
         if (node == topology_.node()) continue;
         const auto card = look_up<BusinessCard>(bootstrap_, made_.roster.leader(node), kCard);
         if (!card) return card.error();
+        if (!card->invitation.is_valid())
+            return sys::Error{"the invitation of the watchdog of " + made_.roster.node(node) +
+                              " is malformed"};
         invitations[node] = card->invitation;
     }
     return invitations;

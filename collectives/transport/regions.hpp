@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Regions: memory of a communicator's ranks that all ranks of the node have mapped. They read and
-// write buffers in it in location, without a copy. Each rank has its own part of a region, of any
+// write buffers in it in place, without a copy. Each rank has its own part of a region, of any
 // length. Regions are numbered from 1. The numbers are the same on all ranks, which add and remove
 // regions between the same operations.
 //

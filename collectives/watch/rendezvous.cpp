@@ -229,6 +229,15 @@ int caller_of(int node, int nodes) {
     return nodes < 2 || (nodes == 2 && node == 0) ? -1 : (node + nodes - 1) % nodes;
 }
 
+bool Invitation::is_valid() const {
+    const auto is_address = [](const std::string& text) {
+        in_addr parsed{};
+        return ::inet_pton(AF_INET, text.c_str(), &parsed) == 1;
+    };
+    return (port == 0 || !addresses.empty()) &&
+           std::all_of(addresses.begin(), addresses.end(), is_address);
+}
+
 sys::Result<Rendezvous> Rendezvous::open(std::vector<std::string> addresses) {
     Rendezvous rendezvous;
     rendezvous.listener_ = new_socket();

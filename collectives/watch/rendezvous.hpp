@@ -33,6 +33,9 @@ struct Invitation {
     Secret secret{};
     std::vector<std::string> addresses;  // empty: there is no invitation
 
+    // Whether other nodes can use it. It has come from another process.
+    bool is_valid() const;
+
     template <class Archive>
     void fields(Archive& archive) {
         archive(port, addresses);

@@ -23,13 +23,14 @@ _batchai() {
     esac
     [ -n "$words" ] || case $path in
         "") words="job cluster file-server list-usages storage group workspace experiment policy admin configure print completion --help --version" ;;
-        " job") words="create run check show list wait terminate delete file node --help" ;;
+        " job") words="create run check show list wait stacks terminate delete file node --help" ;;
         " job create") words="--help --output --query --verbose --debug --only-show-errors --subscription --config-file --name --resource-group --workspace --experiment --storage-account-name --storage-account-key --afs-name --afs-mount-path --bfs-name --bfs-mount-path --nfs --nfs-name --nfs-resource-group --nfs-mount-path --location --cluster --cluster-name --cluster-resource-group --wait --without-plugin --dry-run --partition --account --qos --reservation --time" ;;
         " job run") words="--help --output --query --verbose --debug --only-show-errors --subscription --config-file --name --resource-group --workspace --experiment --storage-account-name --storage-account-key --afs-name --afs-mount-path --bfs-name --bfs-mount-path --nfs --nfs-name --nfs-resource-group --nfs-mount-path --location --local --share --image --cluster" ;;
         " job check") words="--help --output --query --verbose --debug --only-show-errors --subscription --config-file --json --storage-account-name --storage-account-key" ;;
         " job show") words="--help --output --query --verbose --debug --only-show-errors --subscription --name --job --ids --resource-group --workspace --experiment" ;;
         " job list") words="--help --output --query --verbose --debug --only-show-errors --subscription --resource-group --workspace --experiment --since --state --last" ;;
         " job wait") words="--help --output --query --verbose --debug --only-show-errors --subscription --name --job --ids --resource-group --workspace --experiment --interval" ;;
+        " job stacks") words="--help --output --query --verbose --debug --only-show-errors --subscription --name --job --ids --resource-group --workspace --experiment" ;;
         " job terminate") words="--help --output --query --verbose --debug --only-show-errors --subscription --name --job --ids --resource-group --workspace --experiment --yes --no-wait" ;;
         " job delete") words="--help --output --query --verbose --debug --only-show-errors --subscription --name --job --ids --resource-group --workspace --experiment --yes --no-wait" ;;
         " job file") words="list stream --help" ;;

@@ -61,9 +61,12 @@ void Agent::on_message(Kind kind, Reader& reader) {
             if (End end; decode(reader, end)) end_ranks(end.signal, milliseconds(end.grace));
             return;
         case Kind::signal:
-            if (Signal signal; decode(reader, signal) &&
-                               !guarded_.is_second_copy(signal.signal, Guarded::kFromRoot))
+            if (Signal signal; decode(reader, signal)) {
+                // A rank may ask for a signal to others, which is no copy of the job's.
+                const bool for_all = signal.ranks == std::vector<std::uint32_t>{kAllRanks};
+                if (for_all && guarded_.is_second_copy(signal.signal, Guarded::kFromRoot)) return;
                 ranks_.forward(signal);
+            }
             return;
         case Kind::inspect:
             return watch_.inspect();

@@ -127,6 +127,24 @@ int NodeJob::gpu_of(int rank) const {
 
 // ---- environments -------------------------------------------------------------------------------
 
+// Interfaces all of whose addresses other nodes have too. Open MPI refuses a list of interfaces to
+// leave out beside a list of those to use, which a site's or the user's parameter file may have.
+std::vector<std::string> NodeJob::ambiguous_interfaces() const {
+    if (launch_.ambiguous.empty() || env::openmpi_has_interfaces(environment_)) return {};
+    std::map<std::string, bool> ambiguous;
+    for (const Interface& one : interfaces()) {
+        const bool is_shared = one.name != interface_.name &&
+                               std::find(launch_.ambiguous.begin(), launch_.ambiguous.end(),
+                                         one.address) != launch_.ambiguous.end();
+        const auto [found, is_new] = ambiguous.emplace(one.name, is_shared);
+        found->second = found->second && is_shared;
+    }
+    std::vector<std::string> names;
+    for (const auto& [name, is_ambiguous] : ambiguous)
+        if (is_ambiguous) names.push_back(name);
+    return names;
+}
+
 env::RankNumbers NodeJob::numbers_of(int rank) const {
     env::RankNumbers numbers = env::numbers_in(launch_.map, rank);
     numbers.master_address = go_.master_address;
@@ -142,11 +160,7 @@ env::RankNumbers NodeJob::numbers_of(int rank) const {
             environment_, gpus_, gpus_of_rank(numbers.local_rank, numbers.local_size, gpus_));
     }
     numbers.shared_host = launch_.shared_host;
-    for (const Interface& one : interfaces()) {
-        if (std::find(launch_.ambiguous.begin(), launch_.ambiguous.end(), one.address) !=
-            launch_.ambiguous.end())
-            numbers.ambiguous.push_back(one.name);
-    }
+    if (launch_.role == Role::ranks && numbers.size > 1) numbers.ambiguous = ambiguous_interfaces();
     numbers.shm_directory = memory_;
     return numbers;
 }

@@ -77,6 +77,7 @@ class NodeJob {
     int cores_of(int local_rank) const;
     bool tells_oversubscribed() const;
     env::RankNumbers numbers_of(int rank) const;
+    std::vector<std::string> ambiguous_interfaces() const;
     std::vector<std::string> command_of(const Program& program) const;
     env::Environment environment_of(int rank, env::Environment inherited) const;
 

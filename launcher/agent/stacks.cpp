@@ -26,20 +26,27 @@ constexpr int kLooks = 40;
 constexpr std::size_t kLines = 40, kLongest = 200, kMostText = 1 << 20;
 
 // Whether the process has the file open. One that has closed it may have another file by its
-// number.
+// number. Only a file of that name is looked at: another one may be on a server that is gone.
 bool holds(pid_t pid, const std::string& path) {
-    struct stat file {
-    }, open{};
+    namespace fs = std::filesystem;
+    struct stat file {};
+    struct stat open {};
     if (::stat(path.c_str(), &file) != 0 || !S_ISREG(file.st_mode)) return false;
-    std::error_code failure;
-    std::filesystem::directory_iterator entry(fmt::format("/proc/{}/fd", pid), failure), end;
+    const fs::path name = fs::path(path).filename();
+    std::error_code failure, closed;
+    fs::directory_iterator entry(fmt::format("/proc/{}/fd", pid), failure), end;
     for (; !failure && entry != end; entry.increment(failure)) {
+        if (fs::read_symlink(entry->path(), closed).filename() != name) continue;
         if (::stat(entry->path().c_str(), &open) == 0 && open.st_ino == file.st_ino &&
             open.st_dev == file.st_dev) {
             return true;
         }
     }
     return false;
+}
+
+bool waits_for_child(pid_t pid) {
+    return content_of(fmt::format("/proc/{}/wchan", pid)) == "do_wait";
 }
 
 bool catches(pid_t pid, int signal) {
@@ -84,7 +91,8 @@ std::vector<std::string> python_frames(const std::string& text) {
 // A frame is '  File "/home/alice/train.py", line 21 in step'. The innermost one comes first.
 std::string python_line(const std::vector<std::string>& frames) {
     static const std::regex kFrame(R"x(\s*File "(.*)", line (\d+) in (.*))x");
-    static const std::regex kLibrary("/(site|dist)-packages/|/lib(64)?/python[0-9]|^<frozen ");
+    static const std::regex kLibrary(
+        "/(site|dist)-packages/|/lib(64)?/python[0-9]|/batchai/(python|startup)/|^<frozen ");
     std::string innermost;
     for (const std::string& frame : frames) {
         std::smatch parts;
@@ -104,13 +112,17 @@ std::string python_line(const std::vector<std::string>& frames) {
 
 pid_t python_process(pid_t first, const std::string& stack_file) {
     std::vector<pid_t> processes{first};
+    pid_t found = 0;
     for (std::size_t i = 0; i < processes.size(); ++i) {
         const pid_t pid = processes[i];
-        if (catches(pid, coll::kStackSignal) && holds(pid, stack_file)) return pid;
+        if (catches(pid, coll::kStackSignal) && holds(pid, stack_file)) {
+            found = pid;
+            if (!waits_for_child(pid)) return pid;  // else it has started the program
+        }
         const auto children = children_of(pid);
         processes.insert(processes.end(), children.begin(), children.end());
     }
-    return 0;
+    return found;
 }
 
 std::vector<std::string> debugger_frames(const std::string& text) {

@@ -64,7 +64,8 @@ class StackReader {
     std::list<Task> tasks_;
 };
 
-// The first process of a rank, its parents first, that writes its stacks to the file; 0: none.
+// The first process of a rank, its parents first, that writes its stacks to the file and does not
+// only wait for a child that does; 0: none.
 pid_t python_process(pid_t first, const std::string& stack_file);
 // "train.py:21 in step": the innermost frame of the program's own code, or else of any code; of the
 // frames of python_frames(). Empty: there is no frame.

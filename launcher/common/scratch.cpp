@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdlib>
 #include <filesystem>
 #include <vector>
@@ -45,12 +46,17 @@ sys::Result<Scratch> Scratch::make(const std::string& wanted) {
         return ::renameat2(AT_FDCWD, hidden.c_str(), AT_FDCWD, (kTemporary + name).c_str(),
                            RENAME_NOREPLACE) == 0;
     };
+    // NFS and others know no flags. No other process has the name that mkdtemp() has chosen.
+    const auto give_chosen_name = [&] {
+        return give_name(chosen) ||
+               (errno == EINVAL && ::rename(hidden.c_str(), (kTemporary + chosen).c_str()) == 0);
+    };
     std::string name = std::string(kPrefix) + wanted;
     Scratch scratch;
     scratch.lock = take_lock(hidden);
     if (wanted.empty() || !give_name(name)) {
         name = chosen;
-        if (!give_name(name)) {
+        if (!give_chosen_name()) {
             const sys::Error why = sys::errno_error("making " + (kTemporary + name));
             ::rmdir(hidden.c_str());
             return why;
@@ -90,6 +96,9 @@ bool sweep_scratch() {
     }
     bool all = true;
     for (const std::string& name : left) {
+        struct stat info {};
+        if (::lstat((kTemporary + name).c_str(), &info) != 0 || info.st_uid != ::geteuid())
+            continue;
         const sys::UniqueFd owned = take_lock(kTemporary + name);
         if (owned) remove_scratch(kTemporary + name);
         all = all && owned;

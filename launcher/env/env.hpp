@@ -99,6 +99,9 @@ void add_torch(Environment& environment, const RankNumbers& numbers);
 // For jax.distributed.initialize() without arguments, where there is no Slurm for it to find.
 void add_jax(Environment& environment, const RankNumbers& numbers);
 void add_network(Environment& environment, const RankNumbers& numbers);
+// Whether a parameter file of Open MPI chooses interfaces for TCP: the user's, Debian's, or that of
+// an installation in PATH or OPAL_PREFIX.
+bool openmpi_has_interfaces(const Environment& environment);
 // workers: "address:port" of each rank.
 void add_tensorflow(Environment& environment, const RankNumbers& numbers,
                     const std::vector<std::string>& workers);

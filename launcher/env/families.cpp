@@ -5,6 +5,8 @@
 #include <fmt/ranges.h>
 
 #include <filesystem>
+#include <fstream>
+#include <sstream>
 
 #include "launcher/env/env.hpp"
 #include "sys/text.hpp"
@@ -157,6 +159,22 @@ void add_network(Environment& environment, const RankNumbers& numbers) {
         environment["OMPI_MCA_btl_tcp_if_exclude"] =
             fmt::format("127.0.0.1/8,sppp,{}", fmt::join(numbers.ambiguous, ","));
     }
+}
+
+bool openmpi_has_interfaces(const Environment& environment) {
+    std::vector<std::string> files{
+        value_of(environment, "HOME") + "/.openmpi/mca-params.conf",
+        "/etc/openmpi/openmpi-mca-params.conf",
+        value_of(environment, "OPAL_PREFIX") + "/etc/openmpi-mca-params.conf"};
+    std::istringstream path(value_of(environment, "PATH"));
+    for (std::string folder; std::getline(path, folder, ':');)
+        files.push_back(folder + "/../etc/openmpi-mca-params.conf");
+    for (const std::string& name : files) {
+        std::ifstream file(name);
+        for (std::string line; std::getline(file >> std::ws, line);)
+            if (line.starts_with("btl_tcp_if_")) return true;
+    }
+    return false;
 }
 
 void add_devices(Environment& environment, const RankNumbers& numbers) {

@@ -69,17 +69,21 @@ SessionResult Coordinator::run_to_end() {
 // Slurm may signal ranks alone (proctrack/linuxproc), and ranks may answer with any exit code. So
 // no rank or node is blamed for what happened after Slurm began to end the job.
 void Coordinator::ask_who_ended_it() {
-    if (const auto& step = starters_.cancelled_step(); step && ending_.agents_killed()) {
-        outcome_.add({step->time - kConsequence.count(),
-                      fmt::format("batchai-launch: step {}, which runs the ranks, was cancelled",
-                                  step->number),
-                      kSignalled + SIGKILL, Cause::other});
-    }
+    const auto& step = starters_.cancelled_step();
+    const bool cancelled = step && ending_.agents_killed() && outcome_.failed();
     const Cause cause = outcome_.cause();
-    if (cause != Cause::signal && cause != Cause::rank && cause != Cause::node) return;
+    const bool doubtful = cause == Cause::signal || cause == Cause::rank || cause == Cause::node;
+    if (!cancelled && !doubtful) return;
     const auto job = slurm::query_own_job(session_.allocation.job.whole(),
                                           session_.allocation.restarts, kAnswer);
-    if (!job) return;
+    if (cancelled && (!job || job->runs)) {
+        return outcome_.add(
+            {step->time - kConsequence.count(),
+             fmt::format("batchai-launch: step {}, which runs the ranks, was cancelled",
+                         step->number),
+             kSignalled + SIGKILL, Cause::other});
+    }
+    if (!job || !doubtful) return;
     const std::string why = slurm::reason_to_end(*job);
     if (cause != Cause::signal && !why.empty() && !job->runs) {
         // Slurm's time has no fraction. Of a requeued job it is unknown: then all was after it.

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <map>
+#include <set>
 
 #include "job/plan.hpp"
 #include "launcher/common/continued_file.hpp"
@@ -104,7 +105,8 @@ void add_slurm(Launch& launch, const Allocation& allocation, const Nodes& nodes)
 std::vector<std::string> ambiguous_addresses(const Nodes& nodes) {
     std::map<std::string, int> owners;
     for (const Node& node : nodes) {
-        for (const std::string& address : node.hello.addresses) ++owners[address];
+        const std::set<std::string> own(node.hello.addresses.begin(), node.hello.addresses.end());
+        for (const std::string& address : own) ++owners[address];
     }
     std::vector<std::string> found;
     for (const auto& [address, count] : owners) {
@@ -138,7 +140,6 @@ Launch launch_for(int node, const std::string& nspace, const Session& session, c
         launch.parent_port = nodes[parent].hello.tree_port;
     }
     launch.shared_host = session.allocation.local;
-    if (!launch.shared_host) launch.ambiguous = ambiguous_addresses(nodes);
     if (session.settings.dry_run != DryRun::no) return launch;
     const std::string line = line_of_requeued(session.allocation);
     launch.append_output = session.attempt > 0 || !line.empty();
@@ -179,8 +180,13 @@ void Coordinator::on_connected() {
     ending_.begin();
     const std::string nspace = fmt::format("batchai.{}.{}", session_.allocation.job.whole_text(),
                                            random_text().substr(0, 16));
-    for (int node = 0; node < nodes_.size(); ++node)
-        nodes_.send(node, launch_for(node, nspace, session_, work_, nodes_));
+    const auto ambiguous =
+        session_.allocation.local ? std::vector<std::string>() : ambiguous_addresses(nodes_);
+    for (int node = 0; node < nodes_.size(); ++node) {
+        Launch launch = launch_for(node, nspace, session_, work_, nodes_);
+        launch.ambiguous = ambiguous;
+        nodes_.send(node, launch);
+    }
 }
 
 void Coordinator::on_prepared(int node, Prepared prepared) {

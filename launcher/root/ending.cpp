@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <cstdlib>
 #include <utility>
 
@@ -64,6 +65,10 @@ std::optional<double> Ending::timeout_left() const {
 }
 
 void Ending::watch_script() {
+    // A step of the user's may end before a launch that it has started: the job goes on.
+    constexpr std::uint32_t kLeastSpecialStep = 0xfffffff0;  // of scripts and interactive shells
+    const char* step = std::getenv("SLURM_STEP_ID");
+    if (step != nullptr && std::strtoul(step, nullptr, 10) < kLeastSpecialStep) return;
     const char* task = std::getenv("SLURM_TASK_PID");  // of a batch script, or of a step's program
     const pid_t script = task == nullptr ? 0 : std::atoi(task);
     if (script <= 1 || !is_below(::getppid(), script)) return;

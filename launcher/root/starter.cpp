@@ -214,13 +214,12 @@ void Starters::say() {
     }
 }
 
-// No user has asked for the end of a step that ends with its node: "CANCELLED AT ... DUE TO NODE
-// FAILURE".
+// Not "CANCELLED AT ... DUE TO NODE FAILURE", "TIME LIMIT" and others: no user has asked for that.
 std::string cancelled_step_in(std::string_view line) {
     constexpr std::string_view kBegin = "*** STEP ", kEnd = " CANCELLED AT ";
     const auto begin = line.find(kBegin);
     if (begin == line.npos || line.find(kEnd, begin) == line.npos ||
-        line.find(" FAILURE", begin) != line.npos)
+        line.find(" DUE TO ", begin) != line.npos)
         return {};
     const std::string_view step = line.substr(begin + kBegin.size());
     return std::string(step.substr(0, step.find(' ')));

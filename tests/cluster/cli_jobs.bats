@@ -415,8 +415,10 @@ job_runs() { [ "$(job_state "$job")" = RUNNING ]; }
 }
 
 @test "a known job is shown if the history cannot be written" {
-    start known 1 true
-    wait_job "$(batchai job show "${scope[@]}" -n known --query slurm.jobId)"
+    start known 1 "until [ -e $work/go ]; do sleep 0.1; done" # until then its end is not recorded
+    id=$(batchai job show "${scope[@]}" -n known --query slurm.jobId)
+    touch go
+    wait_job "$id"
     data=$(alice_home)/.local/share/batchai
     # A trigger instead of a full disk: the history cannot be written.
     as_alice python3 - "$data/history.db" <<'END'

@@ -169,6 +169,13 @@ BOOST_AUTO_TEST_CASE(an_invitation_is_read_as_it_was_written) {
     for (std::size_t bytes = 0; bytes < sent.size(); ++bytes) {
         BOOST_TEST(!batchai::sys::decode_whole<Invitation>(sent.substr(0, bytes)), bytes);
     }
+    BOOST_TEST(read->is_valid());
+    BOOST_TEST(Invitation{}.is_valid());  // of a node that no other node calls
+    for (const std::vector<std::string>& bad :
+         {std::vector<std::string>{}, {""}, {"ten"}, {"10.0.0.1", "10.0.0"}}) {
+        invitation.addresses = bad;
+        BOOST_TEST(!invitation.is_valid());
+    }
 }
 
 BOOST_AUTO_TEST_CASE(every_node_calls_the_next_one_and_two_call_once) {
