@@ -31,7 +31,7 @@ class Scanner {
             return true;
         }
         const std::size_t end = std::min(text_.find_first_of(",]} \t\r\n", at_), text_.size());
-        // nlohmann says neither where nor what a number is that no type can hold.
+        // nlohmann gives neither place nor text of a number that no type can hold.
         if (!Json::accept(text_.substr(at_, end - at_)))
             return complain("a number that is too large");
         at_ = end;

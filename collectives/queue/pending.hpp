@@ -45,7 +45,7 @@ class OwnRequests {
     std::size_t bytes_ = 0;
 };
 
-// The conditions, any of which ends an idle queue's wait.
+// What an idle queue waits for: one of these is enough.
 struct IdleWait {
     std::chrono::steady_clock::time_point until = std::chrono::steady_clock::time_point::max();
     std::size_t submissions = 1;  // at least so many more submissions

@@ -34,7 +34,7 @@ struct RankNumbers {
     std::string networks;                // network devices near the rank's GPUs; empty: any
     std::string visible_gpus;            // empty: all GPUs of the node
     bool shared_host = false;            // the "nodes" are on one machine
-    std::vector<std::string> ambiguous;  // interfaces with an address that another node has
+    std::vector<std::string> ambiguous;  // interfaces whose addresses other nodes have too
     std::string shm_directory;           // this agent's, removed with it
 };
 

@@ -163,8 +163,8 @@ sys::Result<std::unique_ptr<Server>> Server::start(const ServerOptions& options,
     list.add_rank(PMIX_SERVER_RANK, options.index);
     pmix_topology_t topology{const_cast<char*>("hwloc"), options.topology};
     if (options.topology != nullptr) list.add_reference(PMIX_TOPOLOGY2, &topology);
-    // As shared memory, so that ranks need neither look themselves nor read XML. libxml2 divides by
-    // zero, which kills a rank that traps floating-point errors.
+    // Ranks get the topology as shared memory. They need not read XML: libxml2 divides by zero,
+    // which kills a rank that traps floating-point errors.
     list.add(PMIX_SERVER_SHARE_TOPOLOGY, true);
     InfoArray info = list.array();
     pmix_status_t status = PMIx_server_init(upcalls(), info.data(), info.size());

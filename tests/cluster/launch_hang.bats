@@ -49,6 +49,12 @@ goes_on() {
     [ "$(grep -c 'went on\| is fine' "$out")" = 4 ]
 }
 
+ask_until_they_wait() {
+    ask
+    sleep 1
+    grep -q '^  ranks 0-2: plain.py:5 in wait$' "$out"
+}
+
 ask() { kill -QUIT "$(pgrep -fx 'batchai-launch -n 4 .*')"; }
 
 @test "a rank that is late for a collective is named, with the line where it is" {
@@ -79,7 +85,7 @@ print("went on")
 SCRIPT
     hanging sh -c "$(printf '/usr/bin/python3 %q %q; exit $?' "$MINISLURM_DIR/plain.py" "$go")"
     eventually eval '[ "$(pgrep -fc "^/usr/bin/python3 .*/plain.py")" = 4 ]'
-    until grep -q '^  ranks 0-2: plain.py:5 in wait$' "$out"; do ask && sleep 1; done # while Python starts, ranks are elsewhere
+    eventually ask_until_they_wait # while Python starts, they are elsewhere
     says '^batchai-launch: lines of Python:$'
     says '^  rank 3 \(n2\): plain.py:8 in <module>$'
     says '^batchai-launch: rank 3 on n2, process [0-9]+, stack \(Python\):$'
