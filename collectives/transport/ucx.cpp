@@ -75,7 +75,6 @@ sys::Result<ucp_context_h> open_context(bool one_host) {
     return context;
 }
 
-// UCX warns of pending messages after a failure, which was reported already.
 ucs_log_func_rc_t no_warnings(const char*, unsigned, const char*, ucs_log_level_t level,
                               const ucs_log_component_config_t*, const char*, va_list) {
     return level >= UCS_LOG_LEVEL_WARN ? UCS_LOG_FUNC_RC_STOP : UCS_LOG_FUNC_RC_CONTINUE;
@@ -95,7 +94,11 @@ void remove_signal_handlers() {
     static std::once_flag once;
     std::call_once(once, [] {
         if (std::getenv("UCX_HANDLE_ERRORS") != nullptr) return;  // the user has decided
+        // UCX stays loaded if this library is closed and opened again, or if another one has
+        // removed the handlers. It warns then that there are none.
+        ucs_log_push_handler(no_warnings);
         for (const int signal : {SIGSEGV, SIGBUS, SIGFPE, SIGILL}) ucs_debug_disable_signal(signal);
+        ucs_log_pop_handler();
     });
 }
 
@@ -297,7 +300,8 @@ void UcxWire::close() {
         if (UCS_PTR_IS_PTR(request)) ucp_request_free(request);
     }
     // No progress after this: it may handle an event of a closed connection, which crashes UCX
-    // 1.13. Destroying the worker ends pending messages.
+    // 1.13. Destroying the worker ends pending messages. After a failure, which was reported
+    // already, UCX warns of them.
     const bool quiet = failed_ || lost();
     if (quiet) ucs_log_push_handler(no_warnings);
     ucp_worker_destroy(worker_);

@@ -42,10 +42,11 @@ layouts() {
     done < <(layouts)
 }
 
-@test "a library that is loaded again is not given its own addresses of before" {
+@test "a library that is loaded again says nothing, and is not given its own addresses of before" {
     while read -r -a layout; do
         run -0 "${layout[@]}" "$BATCHAI_BUILD/tests/peers/reload_check" "$BATCHAI_BUILD/lib/libbatchai_collectives.so"
         [ "$(grep -c ' is fine$' <<<"$output")" -eq "${layout[2]}" ]
+        [[ $output != *UCX* ]] # "signal 11 was not set in ucs": UCX is not loaded again
     done < <(layouts)
 }
 
