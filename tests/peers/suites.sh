@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# suites.sh [--into FILE] [openpmix|mpi4py|lammps|hpcc]... - runs other projects' programs under batchai-launch, srun
-# and mpirun.
+# suites.sh [--into FILE] [openpmix|mpi4py|lammps|hpcc|coarrays]... - runs other projects' programs under
+# batchai-launch, srun and mpirun; without a name, all suites but coarrays.
 #
 # Four ranks each, on one node (1x4) and on two (2x2) of a throw-away Slurm, and prints a Markdown table: pass, fail
 # with the exit code, hang (it was ended at the time limit). --into puts the table into FILE, in place of the one that
@@ -11,20 +11,23 @@
 #   mpi4py    the tests of Debian's mpi4py, except those that start processes
 #   lammps    Debian's LAMMPS: a melt of 4,000 atoms
 #   hpcc      Debian's HPC Challenge, in its smallest size
+#   coarrays  the tests of OpenCoarrays (images of Fortran over MPI's windows), with Debian's library
 #
 # Sources are cloned into $BATCHAI_PEERS/suites (default: ~/.cache/batchai-peers/suites), at the commits named below,
-# from the projects' repositories, or from clones of them that OPENPMIX and MPI4PY name. What each program has said is
-# kept in log beside them. A suite that is not installed or cannot be cloned is left out, with a line that says so.
+# from the projects' repositories, or from clones of them that OPENPMIX, MPI4PY and COARRAYS name. What each program has
+# said is kept in log beside them. A suite that is not installed or cannot be cloned is left out, with a line that says so.
 #
-# Needs the release build, what contrib/install-packages.sh test installs, and the packages lammps and hpcc.
+# Needs the release build, what contrib/install-packages.sh test installs, and the packages lammps, hpcc and
+# libcoarrays-openmpi-dev.
 set -euo pipefail
 source=$(cd "$(dirname "$0")/../.." && pwd)
 build=${BATCHAI_BUILD:-$source/build/release}
 folder=${BATCHAI_PEERS:-${XDG_CACHE_HOME:-$HOME/.cache}/batchai-peers}/suites
 
-# Cloned: where from, and which commit. mpi4py's is that of the version that Debian has.
+# Cloned: where from, and which commit: of mpi4py and OpenCoarrays the version that Debian has.
 openpmix=("${OPENPMIX:-https://github.com/openpmix/openpmix}" 494e9d9d03659ac99a4520492d26b8c33d67d9d4)
 mpi4py=("${MPI4PY:-https://github.com/mpi4py/mpi4py}" 3.1.4)
+coarrays=("${COARRAYS:-https://github.com/sourceryinstitute/OpenCoarrays}" 2.10.1)
 
 # Of OpenPMIx's programs those that are servers, tools and debuggers, not clients.
 others=' debugger debuggerd gwtest iof_watcher launcher server simple_server simptest simptool simptoolcycle stability
@@ -69,14 +72,26 @@ prepare_openpmix() {
     say "openpmix: PMIx $version lacks what these need, which are left out: ${missing[*]}"
 }
 
+# Programs of several files are left out.
+prepare_coarrays() {
+    local file compile=(/usr/lib/*/open-coarrays/openmpi/bin/caf)
+    mkdir -p "$folder/images"
+    while read -r file; do
+        "${compile[0]}" -fcoarray=lib -w -J"$folder" -I"${file%/*}" \
+            -o "$folder/images/$(basename "${file%.*}")" "$file" &>/dev/null || :
+    done < <(grep -rliE '^ *program' "$folder/coarrays/src/tests" --include='*.[fF]90')
+    [ -n "$(ls "$folder/images")" ]
+}
+
 prepare() {
     case $1 in
         openpmix) clone openpmix "${openpmix[@]}" && prepare_openpmix ;;
         mpi4py) clone mpi4py "${mpi4py[@]}" && /usr/bin/python3 -c 'import mpi4py' ;;
+        coarrays) clone coarrays "${coarrays[@]}" && prepare_coarrays ;;
         lammps) command -v lmp >/dev/null ;;
         hpcc) command -v hpcc >/dev/null ;;
         *)
-            say "$1: expected openpmix, mpi4py, lammps or hpcc; see --help"
+            say "$1: expected openpmix, mpi4py, lammps, hpcc or coarrays; see --help"
             exit 2
             ;;
     esac
@@ -95,7 +110,7 @@ replace() {
 }
 
 if [ "${1-}" != --inside ]; then
-    [[ ${1-} != -h && ${1-} != --help ]] || { sed -n '3,21s/^# \{0,1\}//p' "$0" && exit; }
+    [[ ${1-} != -h && ${1-} != --help ]] || { sed -n '3,23s/^# \{0,1\}//p' "$0" && exit; }
     if [ "${1-}" = --into ]; then
         grep -qxF "$header" "${2:?--into FILE}" || { say "$2: holds no line '$header'" && exit 2; }
         table=$("$0" "${@:3}")
@@ -179,7 +194,7 @@ row() {
     say "$line |"
 }
 
-declare -A limit=([openpmix]=20 [mpi4py]=600 [lammps]=60 [hpcc]=120)
+declare -A limit=([openpmix]=20 [mpi4py]=600 [coarrays]=40 [lammps]=60 [hpcc]=120)
 
 set_up_openpmix() { :; }
 judge_openpmix() { :; }
@@ -198,6 +213,13 @@ judge_mpi4py() {
 run_mpi4py() {
     row mpi4py "mpi4py $(/usr/bin/python3 -c 'import mpi4py; print(mpi4py.__version__)')" "batchai-launch srun mpirun" \
         bash -c '/usr/bin/python3 test/runtests.py --no-builddir --no-threads -e spawn -v || :'
+}
+
+set_up_coarrays() { :; }
+judge_coarrays() { :; }
+run_coarrays() {
+    local program
+    for program in "$folder"/images/*; do row coarrays "${program##*/}" "batchai-launch mpirun" "$program"; done
 }
 
 set_up_lammps() {
