@@ -34,11 +34,14 @@ endif()
 set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin)
 set(CMAKE_LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lib)
 
+# Objects do not name the folder that they were made in, so a clone takes those of another one from the cache.
+add_compile_options("$<$<COMPILE_LANGUAGE:C,CXX>:-ffile-prefix-map=${PROJECT_SOURCE_DIR}/=>")
 find_program(CCACHE_PROGRAM ccache)
 if(CCACHE_PROGRAM)
-  set(CMAKE_C_COMPILER_LAUNCHER ${CCACHE_PROGRAM})
-  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros
-                                  ${CCACHE_PROGRAM})
+  set(ccache ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros CCACHE_BASEDIR=${PROJECT_SOURCE_DIR}
+             CCACHE_NOHASHDIR=1 ${CCACHE_PROGRAM})
+  set(CMAKE_C_COMPILER_LAUNCHER ${ccache})
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${ccache})
 endif()
 
 # Not for CUDA's compiler, which has options of its own (BatchaiGpu).
@@ -50,11 +53,13 @@ if(BATCHAI_WERROR)
 endif()
 
 # batchai_sanitize(TARGET): every target but the SPANK plugin, which Slurm's own daemons load.
+file(RELATIVE_PATH sanitizer_ignores ${CMAKE_BINARY_DIR} ${PROJECT_SOURCE_DIR}/tests/fuzz/ignored.txt) # as ninja runs
 function(batchai_sanitize target)
   if(BATCHAI_SANITIZE)
     target_compile_options(${target} PRIVATE -fsanitize=${BATCHAI_SANITIZE} -fno-omit-frame-pointer
                                              -fno-sanitize-recover=all)
     target_link_options(${target} PRIVATE -fsanitize=${BATCHAI_SANITIZE})
+    target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:Clang>:-fsanitize-ignorelist=${sanitizer_ignores}>)
     target_compile_definitions(${target} PRIVATE BATCHAI_SANITIZED) # for GCC and Clang alike
   endif()
 endfunction()

@@ -57,7 +57,7 @@ if(BATCHAI_HAS_GPU)
   set(CMAKE_CUDA_STANDARD 17) # CMake 3.25 does not know that CUDA's compiler has 20 too
   set(CMAKE_CUDA_VISIBILITY_PRESET hidden)
   if(CCACHE_PROGRAM)
-    set(CMAKE_CUDA_COMPILER_LAUNCHER ${CCACHE_PROGRAM})
+    set(CMAKE_CUDA_COMPILER_LAUNCHER ${ccache})
   endif()
   # CUDA 12.8 says of Volta that it will be given up, as 13 has.
   add_compile_options("$<$<COMPILE_LANGUAGE:CUDA>:-Wno-deprecated-gpu-targets;-Xcompiler=-Wall,-Wextra,-Wshadow>")
