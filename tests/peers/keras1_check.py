@@ -39,6 +39,34 @@ model.fit(np.ones((1, 2)), np.full((1, 1), label), verbose=0,
 mean = sum(1.0 + rank for rank in range(hvd.size())) / hvd.size()
 assert np.array_equal(model.get_weights()[0], np.full((2, 3), mean)), model.get_weights()
 assert np.array_equal(hvd.allreduce(np.float32(hvd.rank())), np.float32(mean - 1))
+
+
+class Seen(keras.callbacks.Callback):
+    """Keeps the learning rate and the momentum of each batch."""
+
+    def on_train_begin(self, logs=None):
+        self.start, self.numbers = self.model.get_weights()[0], []
+
+    def on_batch_begin(self, batch, logs=None):
+        optimizer = self.model.optimizer
+        self.numbers.append([K.get_value(optimizer.lr), K.get_value(optimizer.momentum)])
+
+
+# As until Horovod 0.20: no initial_lr, a number that is the factor of all epochs; variables are there when the training
+# begins, and rank 0's learning rate, which it may have loaded, is that of all.
+model = keras.models.Sequential([keras.layers.Dense(1, input_shape=(2,))])
+model.set_weights([np.full((2, 1), 1.0 + hvd.rank()), np.zeros(1)])
+model.compile(loss="mse", optimizer=hvd.DistributedOptimizer(keras.optimizers.SGD(lr=0.1 + 7 * hvd.rank(), momentum=0.9)))
+seen = Seen()
+model.fit(np.ones((8, 2)), np.ones((8, 1)), batch_size=4, epochs=4, verbose=0,
+          callbacks=[hvd.callbacks.BroadcastGlobalVariablesCallback(0),
+                     hvd.callbacks.LearningRateWarmupCallback(warmup_epochs=1, verbose=1),
+                     hvd.callbacks.LearningRateScheduleCallback(multiplier=1., start_epoch=1, end_epoch=2),
+                     hvd.callbacks.LearningRateScheduleCallback(lambda epoch: 0.1, 2), seen])
+assert np.array_equal(seen.start, np.ones((2, 1))), seen.start
+rates, momenta = zip(*seen.numbers)
+assert np.allclose(rates, [0.075, 0.1, 0.1, 0.1, 0.01, 0.01, 0.01, 0.01]), rates
+assert np.allclose(momenta, [0.675, 1.2, 0.9, 0.9, 0.09, 0.9, 0.9, 0.9]), momenta  # scaled like the rate, in its batch
 path = os.path.join(sys.argv[1], "model.h5")
 for _ in range(5):
     model.save(path)

@@ -49,6 +49,15 @@ for weights, losses in everyone:
 start = 0.1 / size
 assert np.allclose(Rates.seen, [start + (0.1 - start) * part for part in (.25, .5, .75, 1)] + [0.1] * 2 + [0.05] * 2)
 
+# As until Horovod 0.20: without initial_lr, rank 0's learning rate when the training begins.
+model.optimizer.learning_rate = 0.2 + rank
+del Rates.seen[:]
+model.fit(x, y, batch_size=16, epochs=2, verbose=0, callbacks=[
+    hvd.callbacks.LearningRateWarmupCallback(warmup_epochs=1, verbose=1),
+    hvd.callbacks.LearningRateScheduleCallback(multiplier=0.5, start_epoch=1), Rates()])
+start = 0.2 / size
+assert np.allclose(Rates.seen, [start + (0.2 - start) / 2, 0.2, 0.1, 0.1]), Rates.seen
+
 # All ranks save one file, which is a whole one.
 path = os.path.join(sys.argv[1], "model.keras")
 model.save(path)

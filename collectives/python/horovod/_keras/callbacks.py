@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Horovod's callbacks, for a Keras that a derived class names: ``_keras``."""
 import atexit
+import numbers
 import sys
 
 import numpy
 
 from horovod._keras import values
 from horovod.common import basics
+from horovod.common.objects import broadcast_object
 
 _waiting = set()  # broadcast callbacks that no model has been given
 
@@ -16,9 +18,9 @@ class _Callback(object):
 
 
 class BroadcastGlobalVariables(_Callback):
-    """Gives all ranks root_rank's variables after the first batch, when all of them exist.
+    """Gives all ranks root_rank's variables, as soon as all of them exist: after the first batch.
 
-    local_variables: a variable or several that stay each rank's. device: Horovod's.
+    In a graph they exist before it, where Horovod gave them until 0.16. local_variables: a variable or several that stay each rank's. device: Horovod's.
     """
 
     def __init__(self, root_rank, device="", local_variables=None):
@@ -40,6 +42,10 @@ class BroadcastGlobalVariables(_Callback):
     def set_model(self, model):
         _waiting.discard(id(self))
         super(BroadcastGlobalVariables, self).set_model(model)
+
+    def on_train_begin(self, logs=None):
+        if values.in_graph(self._keras):
+            self.on_batch_end(0)
 
     def on_batch_end(self, batch, logs=None):
         if not self.broadcast_done:
@@ -82,28 +88,89 @@ class MetricAverage(_Callback):
             logs.update(values.average(values.numbers_of(logs), "metric"))
 
 
+def _may_be(name, value):
+    """Whether an argument of this name may have this value, where its place does not say its name."""
+    if name in ("staircase", "momentum_correction"):
+        return value in (0, 1)
+    if value is None:
+        return name in ("end_epoch", "steps_per_epoch")
+    if isinstance(value, bool):
+        return name == "verbose"
+    if name in ("initial_lr", "multiplier"):
+        return isinstance(value, numbers.Real) or (name == "multiplier" and callable(value))
+    return isinstance(value, numbers.Integral)
+
+
+def _by_name(callback, names, args, kwargs):
+    """The arguments by name. Horovod 0.21 put initial_lr first; before, it came last, or not at all.
+
+    Raises ValueError where both orders fit, and TypeError where neither does.
+    """
+    orders = ("initial_lr",) + names, names + ("initial_lr",)
+    found = [one for one in (_placed(order, args, kwargs) for order in orders) if one is not None]
+    if not found:
+        raise TypeError("horovod: %s: expected the arguments %s, got %s"
+                        % (callback, ", ".join(orders[0]), _shown(args, kwargs)))
+    if found[0] != found[-1]:
+        raise ValueError(
+            "horovod: %s(%s) has two meanings: its arguments were (%s, ...) until Horovod "
+            "0.20 and are (initial_lr, %s, ...) since 0.21. Name the arguments"
+            % (callback, _shown(args, kwargs), ", ".join(names[:2]), names[0]))
+    return found[0]
+
+
+def _placed(order, args, kwargs):
+    """The arguments by name, where they fit this order; else None."""
+    found = dict(zip(order, args), **kwargs)
+    if len(found) < len(args) + len(kwargs) or not set(found) <= set(order):
+        return None
+    if "multiplier" in order and "multiplier" not in found:
+        return None
+    fits = all(_may_be(name, value) for name, value in zip(order, args))
+    return found if fits else None
+
+
+def _shown(args, kwargs):
+    return ", ".join([repr(value) for value in args] + ["%s=%r" % pair for pair in kwargs.items()])
+
+
 class LearningRateSchedule(_Callback):
     """Sets the learning rate to initial_lr * multiplier from start_epoch until before end_epoch.
 
-    multiplier: a function of the epoch, or a number that is raised to the power of the epochs since
-    start_epoch. staircase=False: the learning rate changes with every batch, and the epoch is a
-    fraction; this needs steps_per_epoch if Keras does not tell it. momentum_correction: the momentum
-    is scaled like the learning rate, for the batch in which that changes.
+    Arguments: initial_lr, multiplier, start_epoch=0, end_epoch=None, staircase=True,
+    momentum_correction=True, steps_per_epoch=None; or as until Horovod 0.20, without initial_lr or
+    with it at the end. Without it, it is rank 0's learning rate when the training begins.
+    multiplier: a function of the epoch, or a number. With initial_lr the number is raised to the
+    power of the epochs since start_epoch; without, it is the factor for all of them. staircase=False:
+    the learning rate changes with every batch, and the epoch is a fraction; this needs
+    steps_per_epoch if Keras does not tell it. momentum_correction: the momentum is scaled like the
+    learning rate, for the batch in which that changes.
     """
 
-    def __init__(self, initial_lr, multiplier, start_epoch=0, end_epoch=None, staircase=True,
-                 momentum_correction=True, steps_per_epoch=None):
+    _names = ("multiplier", "start_epoch", "end_epoch", "staircase", "momentum_correction",
+              "steps_per_epoch")
+
+    def __init__(self, *args, **kwargs):
         super(LearningRateSchedule, self).__init__()
-        if initial_lr is None:
-            raise ValueError("Parameter `initial_lr` is required")
+        self._set(**_by_name(type(self).__name__, self._names, args, kwargs))
+
+    def _set(self, multiplier, initial_lr=None, start_epoch=0, end_epoch=None, staircase=True,
+             momentum_correction=True, steps_per_epoch=None):
         self.initial_lr, self.start_epoch, self.end_epoch = initial_lr, start_epoch, end_epoch
         self.staircase, self.momentum_correction = staircase, momentum_correction
         self.steps_per_epoch, self.current_epoch = steps_per_epoch, 0
-        self.multiplier = multiplier if callable(multiplier) else (
-            lambda epoch: multiplier ** (epoch - start_epoch))
+        self._takes_rate = initial_lr is None  # from the optimizer, with each training
+        if callable(multiplier):
+            self.multiplier = multiplier
+        elif self._takes_rate:
+            self.multiplier, self.staircase = (lambda epoch: multiplier), True
+        else:
+            self.multiplier = lambda epoch: multiplier ** (epoch - start_epoch)
         self._restored = None  # the momentum, for the end of the batch
 
     def on_train_begin(self, logs=None):
+        if self._takes_rate:  # the same on all ranks, also where only rank 0 has loaded a model
+            self.initial_lr = broadcast_object(self._read(), 0)
         if not self.staircase and not self.steps_per_epoch:
             self.steps_per_epoch = self._steps()
 
@@ -153,15 +220,20 @@ class LearningRateSchedule(_Callback):
 
 
 class LearningRateWarmup(LearningRateSchedule):
-    """Raises the learning rate from initial_lr / size() to initial_lr in warmup_epochs."""
+    """Raises the learning rate from initial_lr / size() to initial_lr in warmup_epochs.
 
-    def __init__(self, initial_lr, warmup_epochs=5, momentum_correction=True, steps_per_epoch=None,
-                 verbose=0):
+    Arguments: initial_lr, warmup_epochs=5, momentum_correction=True, steps_per_epoch=None,
+    verbose=0; or without initial_lr, as of LearningRateSchedule.
+    """
+
+    _names = ("warmup_epochs", "momentum_correction", "steps_per_epoch", "verbose")
+
+    def _set(self, warmup_epochs=5, verbose=0, **others):
         def multiplier(epoch):
             epoch += 1.0 / self.steps_per_epoch  # so that an epoch ends with a round number
             return 1.0 / basics.size() * (epoch * (basics.size() - 1) / warmup_epochs + 1)
-        super(LearningRateWarmup, self).__init__(
-            initial_lr, multiplier, 0, warmup_epochs, False, momentum_correction, steps_per_epoch)
+        super(LearningRateWarmup, self)._set(multiplier, end_epoch=warmup_epochs, staircase=False,
+                                             **others)
         self.verbose = verbose
 
     def on_epoch_end(self, epoch, logs=None):

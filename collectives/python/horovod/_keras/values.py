@@ -104,9 +104,17 @@ def broadcast_keras3(keras, variables, root_rank):
             variable.assign(value)
 
 
+def in_graph(keras):
+    """Whether this Keras trains in a graph, as all did in TensorFlow 1: variables exist before fit()."""
+    if is_keras_3(keras):
+        return False
+    import horovod.tensorflow as hvd
+    return not hvd._executing_eagerly()
+
+
 def _broadcast_legacy(keras, model, root_rank, is_local):
     import horovod.tensorflow as hvd
-    if hvd._executing_eagerly() and hasattr(model, "variables"):
+    if not in_graph(keras) and hasattr(model, "variables"):
         hvd.broadcast_variables([variable for variable in model.variables
                                  if not is_local(variable)], root_rank)
         if getattr(model, "optimizer", None) is not None:
