@@ -58,6 +58,18 @@ model.fit(x, y, batch_size=16, epochs=2, verbose=0, callbacks=[
 start = 0.2 / size
 assert np.allclose(Rates.seen, [start + (0.2 - start) / 2, 0.2, 0.1, 0.1]), Rates.seen
 
+# The momentum of a step is scaled like the learning rate, where the step is compiled, too.
+small = compiled(keras.layers.Input((1,)), keras.layers.Dense(1, use_bias=False, kernel_initializer="zeros"),
+                 optimizer=keras.optimizers.SGD(0.1, momentum=0.9))
+small.fit(np.ones((8, 1)), np.ones((8, 1)), batch_size=2, epochs=2, shuffle=False, verbose=0,
+          callbacks=[hvd.callbacks.LearningRateScheduleCallback(lambda epoch: 0.1 + epoch, staircase=False)])
+weight, velocity, old = 0.0, 0.0, 0.1
+for batch in range(8):
+    new = 0.1 * (0.1 + batch / 4)
+    velocity = 0.9 * new / old * velocity + 2 * new * (1 - weight)
+    weight, old = weight + velocity, new
+assert np.allclose(small.get_weights()[0], weight, atol=1e-5), (small.get_weights(), weight)
+
 # All ranks save one file, which is a whole one.
 path = os.path.join(sys.argv[1], "model.keras")
 model.save(path)

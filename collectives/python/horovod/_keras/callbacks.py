@@ -214,9 +214,13 @@ class LearningRateSchedule(_Callback):
                           for make in (values.learning_rate, values.momentum))
         old, new = rate.get(), self.initial_lr * self.multiplier(epoch)
         rate.set(new)
-        if self.momentum_correction and momentum.exists() and momentum.get() and old:
+        if not (self.momentum_correction and momentum.exists() and momentum.get() and old):
+            return
+        if momentum.is_variable():
             self._restored = momentum.get()
             momentum.set(self._restored * new / old)
+        else:
+            values.scale_velocities(self.model, new / old)
 
 
 class LearningRateWarmup(LearningRateSchedule):

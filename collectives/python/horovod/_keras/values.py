@@ -39,10 +39,14 @@ class Setting(object):
         """Whether the optimizer has it."""
         return self._name is not None and self._value() is not None
 
+    def is_variable(self):
+        """Whether set() takes effect in steps that are compiled already."""
+        return not isinstance(self._value(), (int, float))
+
     def get(self):
         """Its value, a float."""
         value = self._value()
-        if isinstance(value, (int, float)):
+        if not self.is_variable():
             return float(value)
         if is_keras_3(self._keras):
             return float(self._keras.ops.convert_to_numpy(value))
@@ -51,7 +55,7 @@ class Setting(object):
     def set(self, number):
         """Gives it another value."""
         value = self._value()
-        if isinstance(value, (int, float)):
+        if not self.is_variable():
             setattr(self._optimizer, self._name, number)
         elif is_keras_3(self._keras):
             value.assign(number)
@@ -70,6 +74,13 @@ def learning_rate(keras, model):
 def momentum(keras, model):
     """The model's momentum, to read and write, if it exists()."""
     return Setting(keras, model, ("momentum",))
+
+
+def scale_velocities(model, factor):
+    """What a momentum that is larger by the factor does in the next step, where it is compiled in."""
+    optimizer = model.optimizer
+    for variable in getattr(optimizer, "momentums", getattr(optimizer, "_momentums", ())):
+        variable.assign(variable * factor)
 
 
 def take_state(model):
