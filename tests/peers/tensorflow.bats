@@ -12,6 +12,12 @@ load frameworks
     [ "$(ls "$BATS_TEST_TMPDIR"/*.h5)" = "$BATS_TEST_TMPDIR/model.h5" ]
 }
 
+@test "variables, what assign() returns, and sparse tensors may be in every operation, in each TensorFlow" {
+    for version in tf1.8 $versions; do
+        check "$version" -- tensorflow_kinds_check.py
+    done
+}
+
 @test "--compat tf1 runs the same script on today's TensorFlow, and says so" {
     check tf2.21 --compat tf1 -- keras1_check.py "$BATS_TEST_TMPDIR"
     [[ $output == *"compat tf1: TensorFlow 1's and Keras 2's names on TensorFlow 2."* ]]

@@ -8,6 +8,7 @@ from horovod.tensorflow.functions import (allgather_object, broadcast_global_var
                                           broadcast_object, broadcast_object_fn,
                                           broadcast_variables)
 from horovod.tensorflow.mpi_ops import *  # noqa: F403 (its __all__ is the list of operations)
+from horovod.tensorflow.mpi_ops import _allreduce
 from horovod.tensorflow.optimizer import DistributedOptimizer
 from horovod.tensorflow.reduce import (allreduce, grouped_allreduce, grouped_reducescatter,
                                        reducescatter)

@@ -5,7 +5,7 @@ import tensorflow as tf
 from horovod.common import objects
 from horovod.common.process_sets import global_process_set
 from horovod.tensorflow.ops.operations import broadcast_each
-from horovod.tensorflow.util import _executing_eagerly, v1
+from horovod.tensorflow.util import _executing_eagerly, to_tensors, v1
 
 
 def broadcast_variables(variables, root_rank, process_set=global_process_set, inplace=False):
@@ -24,7 +24,7 @@ def broadcast_(variables, root_rank, name=None, process_set=global_process_set):
     name = name or "broadcast_variables"
     if not _executing_eagerly():
         name = v1.get_default_graph().unique_name(name)
-    values = [tf.convert_to_tensor(variable) for variable in variables]
+    values = to_tensors(variables)
     names = ["%s.%d" % (name, number) for number in range(len(values))]
     received = broadcast_each(values, root_rank, names, process_set)
     assigned = [variable.assign(value) for variable, value in zip(variables, received)]

@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 """allreduce and reducescatter as scripts call them: with compression, devices and sparse tensors."""
-import tensorflow as tf
-
 from horovod.common.compression import compressed
 from horovod.common.process_sets import global_process_set
 from horovod.tensorflow.compression import Compression
@@ -10,6 +8,7 @@ from horovod.tensorflow.mpi_ops import (Average, _allreduce, _grouped_allreduce,
                                         _grouped_reducescatter,
                                         handle_average_backwards_compatibility)
 from horovod.tensorflow.ops.bridge import check_member
+from horovod.tensorflow.util import to_tensors
 
 
 def allreduce(tensor, average=None, device_dense="", device_sparse="",
@@ -29,7 +28,7 @@ def allreduce(tensor, average=None, device_dense="", device_sparse="",
         if (prescale_factor, postscale_factor) != (1.0, 1.0):
             raise NotImplementedError("horovod: factors of tf.IndexedSlices are not supported")
         return reduce_sparse(tensor, op, process_set, ignore_name_scope)
-    return compressed(compression, [tf.convert_to_tensor(tensor)], lambda sent: [_allreduce(
+    return compressed(compression, to_tensors([tensor]), lambda sent: [_allreduce(
         sent[0], name, op, prescale_factor, postscale_factor, ignore_name_scope, process_set)])[0]
 
 
@@ -52,7 +51,7 @@ def _allreduce_dense(tensors, average, compression, op, prescale_factor, postsca
                      process_set, ignore_name_scope, name):
     op = handle_average_backwards_compatibility(op, average)
     check_member(process_set)
-    return compressed(compression, [tf.convert_to_tensor(tensor) for tensor in tensors],
+    return compressed(compression, to_tensors(tensors),
                       lambda sent: _grouped_allreduce(sent, name, op, prescale_factor,
                                                       postscale_factor, ignore_name_scope,
                                                       process_set))
@@ -78,6 +77,6 @@ def grouped_reducescatter(tensors, device_dense="", compression=Compression.none
 
 def _reducescatter(tensors, compression, name, op, ignore_name_scope, process_set, *factors):
     check_member(process_set)
-    return compressed(compression, [tf.convert_to_tensor(tensor) for tensor in tensors],
+    return compressed(compression, to_tensors(tensors),
                       lambda sent: _grouped_reducescatter(sent, name, op, ignore_name_scope,
                                                           process_set, *factors))

@@ -26,6 +26,13 @@ except AttributeError:  # an old release, which translates nothing
         return function
 
 
+def to_tensors(values):
+    """The values as tensors: of references, which assign() returns in TensorFlow 1's graphs, what they refer to."""
+    tensors = [tf.convert_to_tensor(value) for value in values]
+    return [tensor if tensor.dtype == tensor.dtype.base_dtype else tf.identity(tensor)
+            for tensor in tensors]
+
+
 @contextlib.contextmanager
 def own_variables(name):
     """Gives a function of (initial value, name) that makes variables of this package, in a scope of that name."""

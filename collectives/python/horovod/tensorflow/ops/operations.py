@@ -11,12 +11,12 @@ from horovod.common.arrays import operations
 from horovod.common.operations import Average, Sum, check_gradient, check_op
 from horovod.common.process_sets import global_process_set
 from horovod.tensorflow.ops import bridge, native
-from horovod.tensorflow.util import _executing_eagerly, graph_name, v1
+from horovod.tensorflow.util import _executing_eagerly, graph_name, to_tensors, v1
 
 
 def differentiable(function, backward, tensors):
     """The list function(*tensors), whose gradients are backward(*gradients)."""
-    tensors = [tf.convert_to_tensor(tensor) for tensor in tensors]
+    tensors = to_tensors(tensors)
 
     @tf.custom_gradient
     def called(*inputs):
@@ -90,7 +90,7 @@ def allreduce_group(tensors, name=None, op=Sum, prescale_factor=1.0, postscale_f
 
 def _allreduce(tensors, verb, name, op, prescale_factor, postscale_factor, ignore_name_scope,
                process_set):
-    tensors = [tf.convert_to_tensor(tensor) for tensor in tensors]
+    tensors = to_tensors(tensors)
     factors = (float(prescale_factor), float(postscale_factor))
     check_op(op, [tensor.dtype.name for tensor in tensors])
 
@@ -114,7 +114,7 @@ def _allreduce(tensors, verb, name, op, prescale_factor, postscale_factor, ignor
 def reducescatter_group(tensors, name=None, op=Sum, ignore_name_scope=False,
                         process_set=global_process_set, prescale_factor=1.0, postscale_factor=1.0):
     """This rank's rows of the reductions of a list of tensors, all or none of them."""
-    tensors = [tf.convert_to_tensor(tensor) for tensor in tensors]
+    tensors = to_tensors(tensors)
     factors = (float(prescale_factor), float(postscale_factor))
     check_op(op, [tensor.dtype.name for tensor in tensors])
 
@@ -153,7 +153,7 @@ def _mean(tensors, process_set):
 
 def grouped_allgather(tensors, name=None, ignore_name_scope=False, process_set=global_process_set):
     """The tensors of all ranks along the first dimension, for each of a list of tensors."""
-    tensors = [tf.convert_to_tensor(tensor) for tensor in tensors]
+    tensors = to_tensors(tensors)
     if not tensors:
         return []
     rows = []  # of the call
@@ -189,7 +189,7 @@ def allgather(tensor, name=None, ignore_name_scope=False, process_set=global_pro
 def broadcast(tensor, root_rank, name=None, ignore_name_scope=False,
               process_set=global_process_set):
     """root_rank's tensor, on every rank; differentiable."""
-    tensor = tf.convert_to_tensor(tensor)
+    tensor, = to_tensors([tensor])
 
     def forward(inner):
         called = graph_name(name, "Broadcast", [tensor], ignore_name_scope)
@@ -215,8 +215,8 @@ def alltoall(tensor, splits=None, name=None, ignore_name_scope=False,
     dimension; then the result is the rows received and how many came from each rank (int32).
     Without it every rank gets as many rows.
     """
-    tensor = tf.convert_to_tensor(tensor)
-    given = [] if splits is None else [tf.convert_to_tensor(splits)]
+    tensor, = to_tensors([tensor])
+    given = [] if splits is None else to_tensors([splits])
 
     received = []  # of the call
 
