@@ -28,11 +28,27 @@ _OPS = {"SUM": library.SUM, "AVG": library.AVERAGE, "MIN": library.MIN, "MAX": l
 def _op(options):
     """The library's reduction. RuntimeError for one that it does not have."""
     wanted = dist.ReduceOp.SUM if options is None else options.reduceOp
-    for name, op in _OPS.items():
-        if hasattr(dist.ReduceOp, name) and wanted == getattr(dist.ReduceOp, name):
-            return op
-    raise RuntimeError("batchai: the reduction %s is not supported: use %s"
-                       % (wanted, ", ".join(sorted(_OPS))))
+    kinds = dist.ReduceOp.RedOpType.__members__
+    name = next((name for name, kind in kinds.items() if wanted == kind), str(wanted))
+    if name not in _OPS:
+        raise RuntimeError("batchai: the reduction %s is not supported: use %s"
+                           % (name, ", ".join(sorted(_OPS))))
+    return _OPS[name]
+
+
+def _check_types(tensors):
+    """RuntimeError unless all have one type: a conversion would change numbers in silence."""
+    types = {tensor.dtype for tensor in tensors}
+    if len(types) > 1:
+        raise RuntimeError("batchai: inputs and outputs have different types: %s"
+                           % ", ".join(sorted(map(str, types))))
+
+
+def _check_counts(inputs, outputs):
+    """RuntimeError unless outputs have as many elements as inputs, rank by rank."""
+    if inputs != outputs:
+        raise RuntimeError("batchai: the inputs have %s elements, the outputs room for %s"
+                           % (inputs, outputs))
 
 
 def _gpus_of(results):
@@ -242,7 +258,7 @@ class ProcessGroup(dist.ProcessGroup):
 
         def finish(result):
             if opts is None or self._rank == opts.rootRank:
-                tensors[0].copy_(result)
+                hvd.operations.put(result, tensors[0])
         return _Work(handle, tensors, finish)
 
     def broadcast(self, tensors, opts=None):
@@ -260,17 +276,29 @@ class ProcessGroup(dist.ProcessGroup):
 
     def _gathered(self, tensor, to, results):
         """Every rank's tensor to the tensors in a list."""
-        handle = hvd.allgather_async(tensor.reshape(-1), process_set=self._set)
+        room = [one.numel() for one in to]
+
+        def put(gathered):
+            for one, part in zip(to, gathered.split(room)):
+                one.copy_(part.reshape(one.shape))
+        return self._gather(tensor, to, room, results, put)
+
+    def _gather(self, tensor, to, room, results, put):
+        """Every rank's tensor, joined in one dimension, to put(). room: for so many elements of each."""
+        _check_types([tensor, *to])
+        if len(room) != self._size:
+            raise RuntimeError("batchai: %d outputs for %d ranks" % (len(room), self._size))
+        handle = hvd.operations.allgather([tensor.reshape(-1)], process_set=self._set)
 
         def finish(gathered):
-            for one, part in zip(to, gathered.split([one.numel() for one in to])):
-                one.copy_(part.reshape(one.shape))
+            _check_counts(gathered[1][0].tolist(), room)
+            put(gathered[0])
         return _Work(handle, results, finish)
 
     def all_gather_single(self, output, tensor, opts=None):
-        handle = hvd.allgather_async(tensor.reshape(-1), process_set=self._set)
-        return _Work(handle, [output],
-                     lambda gathered: output.copy_(gathered.reshape(output.shape)))
+        _check_counts([output.numel()], [tensor.numel() * self._size])
+        return self._gather(tensor, [output], [tensor.numel()] * self._size, [output],
+                            lambda gathered: output.copy_(gathered.reshape(output.shape)))
 
     _allgather_base = all_gather_single
 
@@ -301,16 +329,15 @@ class ProcessGroup(dist.ProcessGroup):
 
     def scatter(self, outputs, inputs, opts=None):
         root = 0 if opts is None else opts.rootRank
-        parts = [part.reshape(-1) for part in inputs[0]] if self._rank == root else []
-        whole = torch.cat(parts) if parts else outputs[0].new_empty(0)
-        counts = [len(part) for part in parts] or [0] * self._size
-        handle = hvd.alltoall_async(whole, counts, process_set=self._set)
-        return _Work(handle, outputs,
-                     lambda result: outputs[0].copy_(result[0].reshape(outputs[0].shape)))
+        room = [outputs[0].numel() if rank == root else 0 for rank in range(self._size)]
+        parts = inputs[0] if self._rank == root else [outputs[0].new_empty(0)] * self._size
+        return self._exchange(parts, outputs, room, outputs)
 
     def reduce_scatter(self, outputs, inputs, opts=None):
         own = outputs[0]
+        _check_types([own, *inputs[0]])
         parts = [part.reshape(-1) for part in inputs[0]]
+        _check_counts([len(parts[self._rank])], [own.numel()])
         if len({len(part) for part in parts}) == 1:
             handle = hvd.reducescatter_async(torch.stack(parts), op=_op(opts), process_set=self._set)
             return _Work(handle, outputs, lambda result: own.copy_(result.reshape(own.shape)))
@@ -320,6 +347,8 @@ class ProcessGroup(dist.ProcessGroup):
             result.split(counts)[self._rank].reshape(own.shape)))
 
     def reduce_scatter_single(self, output, tensor, opts=None):
+        _check_types([output, tensor])
+        _check_counts([tensor.numel()], [output.numel() * self._size])
         handle = hvd.reducescatter_async(tensor.reshape(self._size, -1), op=_op(opts),
                                          process_set=self._set)
         return _Work(handle, [output], lambda result: output.copy_(result.reshape(output.shape)))
@@ -334,23 +363,38 @@ class ProcessGroup(dist.ProcessGroup):
 
     def all_to_all_single(self, output, tensor, output_split_sizes=None, input_split_sizes=None,
                           opts=None):
-        rows = len(tensor) // self._size
-        handle = hvd.alltoall_async(tensor, list(input_split_sizes or [rows] * self._size),
-                                    process_set=self._set)
-        return _Work(handle, [output],
-                     lambda result: output.copy_(result[0].reshape(output.shape)))
+        counts = [part.numel() for part in tensor.split(self._rows(tensor, input_split_sizes))]
+        to = output.detach().split(self._rows(output, output_split_sizes))
+        return self._exchange([tensor], to, [one.numel() for one in to], [output], counts)
 
     alltoall_base = all_to_all_single
 
+    def _rows(self, tensor, splits):
+        """How many rows of a tensor belong to each rank."""
+        rows = list(splits or [len(tensor) // self._size] * self._size)
+        if sum(rows) != len(tensor) or len(rows) != self._size:
+            raise RuntimeError("batchai: all_to_all_single: %s rows of %d ranks are not the %d of "
+                               "the tensor" % (rows, self._size, len(tensor)))
+        return rows
+
     def alltoall(self, outputs, inputs, opts=None):
-        parts = [part.reshape(-1) for part in inputs]
-        handle = hvd.alltoall_async(torch.cat(parts), [len(part) for part in parts],
-                                    process_set=self._set)
+        return self._exchange(inputs, outputs, [one.numel() for one in outputs], outputs)
+
+    def _exchange(self, parts, to, room, results, counts=None):
+        """A part to each rank, and what the ranks send to tensors, which have that room for each.
+
+        counts: how many elements of all parts together each rank gets, if not one of the parts.
+        """
+        _check_types([*parts, *to])
+        flat = [part.reshape(-1) for part in parts]
+        handle = hvd.alltoall_async(torch.cat(flat) if len(flat) > 1 else flat[0],
+                                    counts or [len(part) for part in flat], process_set=self._set)
 
         def finish(result):
-            for one, part in zip(outputs, result[0].split([one.numel() for one in outputs])):
+            _check_counts(result[1].tolist(), room)
+            for one, part in zip(to, result[0].split([one.numel() for one in to])):
                 one.copy_(part.reshape(one.shape))
-        return _Work(handle, outputs, finish)
+        return _Work(handle, results, finish)
 
     def barrier(self, opts=None):
         return self.allreduce([torch.zeros(1, device="cpu")])

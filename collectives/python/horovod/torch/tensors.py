@@ -71,7 +71,7 @@ class Tensors(Operations):
         buffer = _of_pairs(buffer, tensor)
         if buffer.data_ptr() != tensor.data_ptr() or buffer.dtype != tensor.dtype:
             with torch.no_grad():
-                tensor.copy_(buffer)
+                _once(tensor, tensor).copy_(_once(buffer, tensor))
         return tensor
 
     def numbers(self, values, dtype, beside):
@@ -83,6 +83,14 @@ class Tensors(Operations):
 
     def of_vector(self, vector, tensor):
         return self.result(torch.from_numpy(vector).reshape(tensor.shape), tensor)
+
+
+def _once(values, expanded):
+    """The values at those places of an expanded tensor that have memory of their own: all where it is not expanded."""
+    for dimension, stride in enumerate(expanded.stride()):
+        if stride == 0:
+            values = values.narrow(dimension, 0, min(1, values.shape[dimension]))
+    return values
 
 
 def _of_pairs(buffer, tensor):
