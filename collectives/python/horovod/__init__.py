@@ -15,30 +15,38 @@ import sys
 __version__ = "0.28.1+batchai"
 
 
-def _installed():
-    """The folder of another Horovod that can be imported here, or None."""
+def _others():
+    """The folders of other packages of this name that can be imported here; this one's copies are none."""
     own = os.path.realpath(os.path.dirname(__file__))
     for folder in sys.path:
         other = os.path.join(folder or ".", "horovod")
-        if os.path.realpath(other) == own or not os.path.isfile(os.path.join(other, "__init__.py")):
+        place = os.path.join(other, "__init__.py")
+        if os.path.realpath(other) == own or not os.path.isfile(place):
             continue
-        if any(_is_compiled(os.path.join(other, framework))
-               for framework in ("torch", "tensorflow", "mxnet")):
-            return other
-    return None
+        with open(place, "rb") as file:
+            if b"+batchai" not in file.read():
+                yield other
 
 
-def _is_compiled(folder):
-    return os.path.isdir(folder) and any(name.startswith("mpi_lib") and name.endswith(".so")
-                                         for name in os.listdir(folder))
+def _is_compiled(package):
+    """Whether a Horovod has been built for some framework."""
+    folders = [os.path.join(package, framework) for framework in ("torch", "tensorflow", "mxnet")]
+    return any(name.startswith("mpi_lib") and name.endswith(".so")
+               for folder in folders if os.path.isdir(folder) for name in os.listdir(folder))
+
+
+def _tell(text, other):
+    """A line of rank 0, in the first of its processes."""
+    if os.environ.get("HOROVOD_RANK", "0") == "0" and "BATCHAI_HOROVOD_TOLD" not in os.environ:
+        os.environ["BATCHAI_HOROVOD_TOLD"] = "1"
+        sys.stderr.write("horovod: %s %s\n" % (other, text))
 
 
 def _give_way(other):
     """Becomes that package, under the name by which it is being imported."""
     own = os.path.realpath(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-    if os.environ.get("HOROVOD_RANK", "0") == "0":
-        sys.stderr.write("horovod: %s is imported, which is installed; batchai-launch "
-                         "--horovod=batchai takes Batch AI's own\n" % other)
+    _tell("is imported, which is installed; batchai-launch --horovod=batchai takes Batch AI's own",
+          other)
     sys.path[:] = [folder for folder in sys.path if os.path.realpath(folder) != own]
     place = os.path.join(other, "__init__.py")
     with open(place) as file:
@@ -48,9 +56,12 @@ def _give_way(other):
 
 
 if os.environ.get("BATCHAI_HOROVOD") == "auto":
-    _other = _installed()
-    if _other is not None:
-        _give_way(_other)
+    for _other in sorted(_others(), key=_is_compiled, reverse=True)[:1]:
+        if _is_compiled(_other):
+            _give_way(_other)
+        else:
+            _tell("is not imported: it is not compiled for a framework, and Batch AI's own takes its "
+                  "place; batchai-launch --horovod=system takes it", _other)
 
 
 def __getattr__(name):
