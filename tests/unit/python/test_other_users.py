@@ -10,9 +10,10 @@ import types
 import unittest
 from unittest import mock
 
+import torch
+
 from horovod.common import basics, library, saving, util
 from horovod.common.store import Store
-from horovod.torch.elastic.store import Commits
 
 _OTHER = 61001  # no user's number
 
@@ -113,9 +114,9 @@ class Kept(Here):
 
     def stores(self):
         """Of each: its file, what keeps, what loads."""
-        kept, committed = Store(["state.pickle"]), Commits()
-        return (("state.pickle", lambda: kept.keep({"state.pickle": 5}), kept.load),
-                ("shared.pt", lambda: committed.keep(0, 5, None, None), committed.load))
+        kept, saved = Store("state.pickle"), Store("state.pt", torch.save, torch.load)
+        return (("state.pickle", lambda: kept.keep(5), kept.load),
+                ("state.pt", lambda: saved.keep(5), saved.load))
 
     def test_what_is_kept_is_found_and_is_for_its_user_only(self):
         for name, keep, load in self.stores():

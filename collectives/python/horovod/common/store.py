@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Values on disk, in $BATCHAI_RESTART_DIRECTORY, which all nodes and attempts see."""
-import glob
+"""A value on disk, in $BATCHAI_RESTART_DIRECTORY, which all nodes and attempts see."""
 import os
 import pickle
 
@@ -8,64 +7,62 @@ from horovod.common import basics, files
 from horovod.common.elastic import ObjectState
 from horovod.common.objects import broadcast_object
 
-_NAME = "state.pickle"  # of a StoredState's file
-
 
 class Store(object):
-    """Files of one value each. A file is complete or does not exist.
+    """A value in a file of this name, which is complete or does not exist.
 
-    patterns: the files that it may have. write(value, file) and read(file) pickle by default.
-    directory: None where the launcher names none; then nothing is kept.
+    write(value, file) and read(file) pickle by default. directory: None where the launcher names
+    none; then nothing is kept.
     """
 
-    def __init__(self, patterns, write=lambda value, file: pickle.dump(value, file, 2),
+    def __init__(self, name, write=lambda value, file: pickle.dump(value, file, 2),
                  read=pickle.load):
         self.directory = os.environ.get("BATCHAI_RESTART_DIRECTORY") or None
-        self._patterns, self._write, self._read = patterns, write, read
+        self._name, self._write, self._read = name, write, read
 
-    def keep(self, values):
-        """Writes a dict of values by the names of their files."""
+    def keep(self, value):
+        """Writes the value."""
         if self.directory is None:
             return
         with files.entered(self.directory, make=True) as place:
-            for name, value in values.items():
-                files.write_own(os.path.join(place, name), lambda file: self._write(value, file))
+            files.write_own(os.path.join(place, self._name), lambda file: self._write(value, file))
 
     def load(self):
-        """The kept values by the names of their files. OSError: a file is not this user's own."""
+        """The kept value, or None. OSError: the file is not this user's own."""
         if self.directory is None:
-            return {}
+            return None
         with files.entered(self.directory) as place:
-            return {os.path.basename(path): self._value(path) for path in self._paths(place)}
+            path = self._path(place)
+            if path is None:
+                return None
+            with files.open_own(path) as file:
+                return self._read(file)
 
     def remove(self):
-        """Removes the files and, if nothing else is in it, the directory."""
+        """Removes the file and, if nothing else is in it, the directory."""
         with files.entered(self.directory) as place:
-            for path in self._paths(place):
+            path = self._path(place)
+            if path is not None:
                 os.unlink(path)
         try:
             os.rmdir(self.directory)
         except OSError:
             pass  # not ours alone, or never made
 
-    def _paths(self, place):
-        """Those of the files that are there. place: None where the directory is missing."""
+    def _path(self, place):
+        """The file's, if it is there. place: None where the directory is missing."""
         if place is None:
-            return []
+            return None
         files.refresh(place)
-        return [path for pattern in self._patterns
-                for path in sorted(glob.glob(os.path.join(place, pattern)))]
-
-    def _value(self, path):
-        with files.open_own(path) as file:
-            return self._read(file)
+        path = os.path.join(place, self._name)
+        return path if os.path.lexists(path) else None
 
 
 class StoredState(ObjectState):
     """A state of plain objects and of arrays, which derived classes read and write."""
 
     def __init__(self, **kwargs):
-        self._store, self._arrays = Store([_NAME]), []
+        self._store, self._arrays = Store("state.pickle"), []
         super(StoredState, self).__init__(broadcast_object, basics.rank, **kwargs)
 
     def _read(self):
@@ -92,13 +89,13 @@ class StoredState(ObjectState):
 
     def keep(self):
         if basics.rank() == 0:
-            self._store.keep({_NAME: (self._saved, self._arrays)})
+            self._store.keep((self._saved, self._arrays))
 
     def load(self):
         found = broadcast_object(self._store.load() if basics.rank() == 0 else None, 0)
         if not found:
             return False
-        self._saved, self._arrays = found[_NAME]
+        self._saved, self._arrays = found
         self.restore()
         return True
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The share of a data set's samples for this rank, in jobs whose number of ranks may change."""
 import math
+import random
 
 import torch.utils.data
 
@@ -13,66 +14,52 @@ class ElasticSampler(torch.utils.data.Sampler):
     dataset: of known length. shuffle: in an order from seed and epoch, the same on all ranks. Every
     rank gets the same number of samples; if they do not divide evenly, the first ones come twice.
     The script reports used samples by record_batch(), and begins an epoch with set_epoch().
+    processed_num: how many samples of the epoch all ranks have used; they come first in its order.
     """
 
     def __init__(self, dataset, shuffle=True, seed=0):
         self.dataset, self.shuffle, self.seed = dataset, shuffle, seed
-        self.epoch = 0
-        self.processed_indices = set()
-        self.reset()
+        self.set_epoch(0)
 
     def set_epoch(self, epoch):
         """Begins this epoch, with all of its samples."""
-        self.epoch = epoch
-        self.processed_indices = set()
-        self.reset()
+        self.load_state_dict({"epoch": epoch, "processed_num": 0})
 
     def record_batch(self, batch_idx, batch_size):
-        """Notes that this rank has used its next batch: batch_size samples, or the remaining ones.
+        """Notes that each rank has used its next batch, of so many samples or the remaining ones.
 
-        batch_idx: accepted, as in Horovod, and not needed.
+        Takes effect with the next reset(). batch_idx: accepted, as in Horovod, and not needed.
         """
-        end = self._recorded + batch_size
-        self.record_indices(self.indices[self._recorded:end])
-        self._recorded = end
+        self.processed_num += batch_size * self.num_replicas
 
     def record_indices(self, indices):
-        """These samples have been used; they take effect with the next reset()."""
-        self.processed_indices.update(indices)
+        """As record_batch(), of these samples: until Horovod 0.23."""
+        self.record_batch(None, len(indices))
 
     def get_indices(self, batch_idx, batch_size):
-        """The samples of that batch."""
-        start = batch_idx * batch_size
-        return self.indices[start:start + batch_size]
-
-    @property
-    def processed_num(self):
-        """How many samples of the epoch are done, as far as this rank knows."""
-        return len(self.processed_indices)
+        """The samples of that batch: until Horovod 0.23."""
+        return self.indices[batch_idx * batch_size:][:batch_size]
 
     def state_dict(self):
-        """The epoch, and the samples of it that this rank knows to be used."""
-        return {"epoch": self.epoch, "processed_indices": set(self.processed_indices)}
+        """The epoch, and how many samples of it are used."""
+        return {"epoch": self.epoch, "processed_num": self.processed_num}
 
     def load_state_dict(self, state_dict):
         """Continues from what state_dict() returned."""
-        self.epoch = state_dict["epoch"]
-        self.processed_indices = set(state_dict["processed_indices"])
+        self.epoch, self.processed_num = state_dict["epoch"], state_dict["processed_num"]
         self.reset()
 
     def reset(self):
         """Divides the remaining samples again."""
         rank, size = (basics.rank(), basics.size()) if basics.is_initialized() else (0, 1)
-        self.rank, self.num_replicas, self._recorded = rank, size, 0
-        left = [i for i in range(len(self.dataset)) if i not in self.processed_indices]
+        order = list(range(len(self.dataset)))
         if self.shuffle:
-            generator = torch.Generator()
-            generator.manual_seed(self.seed + self.epoch)
-            left = [left[i] for i in torch.randperm(len(left), generator=generator).tolist()]
+            random.Random(self.seed + self.epoch).shuffle(order)
+        left = self.remaining_indices = order[self.processed_num:]
+        self.rank, self.num_replicas = rank, size
         self.num_samples = math.ceil(len(left) / size)
-        missing = self.num_samples * size - len(left)
-        left += (left * missing)[:missing]
-        self.indices = left[rank::size]
+        self.total_size = self.num_samples * size
+        self.indices = [left[place % len(left)] for place in range(rank, self.total_size, size)]
 
     def __iter__(self):
         return iter(self.indices)

@@ -6,9 +6,9 @@ import torch
 
 from horovod.common import basics
 from horovod.common.elastic import ObjectState
+from horovod.common.store import Store
 from horovod.torch.elastic.sampler import ElasticSampler
-from horovod.torch.elastic.store import Commits
-from horovod.torch.functions import (allgather_object, broadcast_object, broadcast_optimizer_state,
+from horovod.torch.functions import (broadcast_object, broadcast_optimizer_state,
                                      broadcast_parameters)
 from horovod.torch.mpi_ops import barrier
 
@@ -18,8 +18,7 @@ class TorchState(ObjectState):
 
     model: a Module. optimizer: an Optimizer, wrapped by DistributedOptimizer or not. Both are optional.
     Further Modules, Optimizers and ElasticSamplers, and objects that pickle can carry, are passed by
-    keyword. All become attributes. All ranks get rank 0's model, optimizer and objects. Samplers
-    merge the used samples of all ranks.
+    keyword. All become attributes, and all ranks get those of rank 0.
     """
 
     def __init__(self, model=None, optimizer=None, **kwargs):
@@ -33,7 +32,8 @@ class TorchState(ObjectState):
                 plain[name] = value
             else:
                 self._handlers[name] = handler(value)
-        self._kept, self._commits = Commits(), 0
+        self._store = Store("state.pt", torch.save, lambda file: torch.load(
+            file, map_location="cpu", weights_only=False))
         super().__init__(broadcast_object, basics.rank, **plain)
         for name, handler in self._handlers.items():
             object.__setattr__(self, name, handler.value)
@@ -62,39 +62,31 @@ class TorchState(ObjectState):
         self.save()
 
     def keep(self):
-        self._commits += 1
-        shared, own = {"objects": self._saved}, {}
-        for name, handler in self._handlers.items():
-            (own if handler.of_rank else shared)[name] = handler.saved
-        self._kept.keep(basics.rank(), self._commits, shared, own)
+        if basics.rank() == 0:
+            saved = {name: handler.saved for name, handler in self._handlers.items()}
+            self._store.keep((self._saved, saved))
 
     def load(self):
-        found = self._kept.load() if basics.rank() == 0 else None
-        self._commits, parts = broadcast_object((found[0], found[2]) if found else (0, []), 0)
-        if self._commits == 0:
+        found = self._store.load() if basics.rank() == 0 else None
+        if not broadcast_object(found is not None, 0):
             return False
         if found:
-            self._saved = found[1]["objects"]
-        for name, handler in self._handlers.items():
-            if handler.of_rank:
-                handler.load([part[name] for part in parts if name in part])
-            elif found:
-                handler.saved = found[1][name]
+            self._saved, saved = found
+            for name, handler in self._handlers.items():
+                handler.saved = saved[name]
         self.restore()
         self.sync()  # so that reset callbacks see the same state on all ranks
         return True
 
     def finish(self):
-        if self._kept.directory is not None:
+        if self._store.directory is not None:
             barrier()  # a rank that still works may fail, and need it
             if basics.rank() == 0:
-                self._kept.remove()
+                self._store.remove()
 
 
 class _Handler:
     """A value that has a state_dict()."""
-
-    of_rank = False  # each rank has one of its own
 
     def __init__(self, value):
         self.value = value
@@ -124,17 +116,9 @@ class _OptimizerHandler(_Handler):
 
 
 class _SamplerHandler(_Handler):
-    of_rank = True
-
     def sync(self):
-        self.load(allgather_object(self.value.state_dict()))
+        self.saved = broadcast_object(self.value.state_dict(), 0)
         self.restore()
-
-    def load(self, states):
-        """The used samples of all ranks in rank 0's epoch."""
-        if states:
-            same = [s["processed_indices"] for s in states if s["epoch"] == states[0]["epoch"]]
-            self.saved = {"epoch": states[0]["epoch"], "processed_indices": set().union(*same)}
 
 
 _HANDLERS = [(torch.nn.Module, _ModelHandler), (torch.optim.Optimizer, _OptimizerHandler),
