@@ -67,6 +67,13 @@ assert np.array_equal(seen.start, np.ones((2, 1))), seen.start
 rates, momenta = zip(*seen.numbers)
 assert np.allclose(rates, [0.075, 0.1, 0.1, 0.1, 0.01, 0.01, 0.01, 0.01]), rates
 assert np.allclose(momenta, [0.675, 1.2, 0.9, 0.9, 0.09, 0.9, 0.9, 0.9]), momenta  # scaled like the rate, in its batch
+for wrap, plain in ((hvd.DistributedOptimizer, keras.optimizers.SGD(lr=0.5)),
+                    (horovod.tensorflow.DistributedOptimizer, tf.train.GradientDescentOptimizer(0.5))):
+    try:
+        wrap(wrap(plain))
+        raise AssertionError("an optimizer was wrapped twice")
+    except ValueError as error:
+        assert "is one already" in str(error), error
 path = os.path.join(sys.argv[1], "model.h5")
 for _ in range(5):
     model.save(path)

@@ -70,6 +70,12 @@ for batch in range(8):
     weight, old = weight + velocity, new
 assert np.allclose(small.get_weights()[0], weight, atol=1e-5), (small.get_weights(), weight)
 
+try:
+    hvd.DistributedOptimizer(small.optimizer)
+    raise AssertionError("an optimizer was wrapped twice")
+except ValueError as error:
+    assert "is one already" in str(error), error
+
 # All ranks save one file, which is a whole one.
 path = os.path.join(sys.argv[1], "model.keras")
 model.save(path)

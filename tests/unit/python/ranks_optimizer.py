@@ -209,6 +209,12 @@ class Contract(unittest.TestCase):
     def backward(self):
         self.model(self.inputs).sum().backward()
 
+    def test_wrapping_twice_is_refused(self):
+        for op in hvd.Average, hvd.Adasum:
+            optimizer = hvd.DistributedOptimizer(torch.optim.SGD(make_model().parameters(), lr=0.1), op=op)
+            with self.assertRaisesRegex(ValueError, "is one already"):
+                hvd.DistributedOptimizer(optimizer)
+
     def test_zero_grad_between_backward_and_step_is_refused(self):
         self.backward()
         with self.assertRaisesRegex(AssertionError, "zero_grad"):

@@ -1,14 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""horovod.runner: which ranks go where; threads; which Horovod is imported."""
+"""horovod.runner: which ranks go where; threads; which Horovod is imported. Loaders of data."""
 import importlib.metadata
 import os
 import subprocess
 import sys
 import tempfile
 import threading
+import time
 import unittest
+from unittest import mock
 
 import horovod
+from horovod.data import AsyncDataLoaderMixin, BaseDataLoader
+from horovod.runner.common.util.env import get_env_rank_and_size
 from horovod.runner.launch import placement
 from horovod.runner.util.threads import execute_function_multithreaded, in_thread, on_event
 
@@ -96,8 +100,70 @@ class Run(unittest.TestCase):
     def test_a_failure_and_mpi_are_not_passed_over(self):
         with self.assertRaisesRegex(RuntimeError, "exit code 1"):
             horovod.run(place, (1, 2, 3), np=1)
-        with self.assertRaisesRegex(ValueError, "use_mpi"):
-            horovod.run(place, (1, 2), np=1, use_mpi=True)
+        with self.assertRaisesRegex(ValueError, "run: min_num_proc, ssh_port, use_mpi: not supported"):
+            horovod.run(place, (1, 2), np=1, use_mpi=True, ssh_port=22, min_num_proc=1)
+
+    def test_harmless_arguments_are_taken_and_hosts_may_be_in_a_file(self):
+        with tempfile.NamedTemporaryFile("w") as file:
+            file.write("# this machine\nlocalhost slots=2\n")
+            file.flush()
+            self.assertEqual(horovod.run(place, (10, 0), hostfile=file.name, verbose=2, use_gloo=True,
+                                         disable_cache=True, start_timeout=60), [(0, 2), (10, 2)])
+
+
+class Data(unittest.TestCase):
+    class Loader(BaseDataLoader):
+        def __len__(self):
+            return 5
+
+        def _iterate(self):
+            for number in range(len(self)):
+                yield number
+                if number == self.fails_at:
+                    raise OSError("no more data")
+
+        def _process_batch(self, batch):
+            return 10 * batch
+
+        fails_at = None
+
+    class Ahead(AsyncDataLoaderMixin, Loader):
+        pass
+
+    def test_batches_come_in_order_with_and_without_a_thread(self):
+        for loader in self.Loader(), self.Ahead(0), self.Ahead(2), self.Ahead():
+            for _ in range(2):
+                self.assertEqual(list(loader), [0, 10, 20, 30, 40])
+
+    def test_an_error_of_the_reader_is_the_trainings_and_an_end_is_the_threads(self):
+        loader = self.Ahead(1)
+        before = threading.active_count()
+        for _ in loader:
+            loader.close_async_loader()
+        for _ in loader:
+            break
+        loader.fails_at = 3
+        with self.assertRaisesRegex(OSError, "no more data"):
+            list(loader)
+        for _ in range(100):
+            if threading.active_count() == before:
+                return
+            time.sleep(0.1)
+        self.fail("a thread goes on")
+
+    def test_what_does_not_exist_says_what_does(self):
+        for name, words in (("spark", "horovod.run"), ("ray.runner", "horovod.run"), ("mxnet", "horovod.torch"),
+                            ("spark.keras", "batchai-launch")):
+            with self.assertRaisesRegex(ImportError, words):
+                importlib.import_module("horovod." + name)
+
+    def test_the_environment_tells_the_rank(self):
+        for variables, expected in (({}, (0, 1)), ({"PMI_RANK": "2", "PMI_SIZE": "3"}, (2, 3)),
+                                    ({"HOROVOD_RANK": "1", "HOROVOD_SIZE": "2", "PMI_RANK": "0"}, (1, 2))):
+            with mock.patch.dict(os.environ, variables, clear=True):
+                self.assertEqual(get_env_rank_and_size(), expected)
+        with mock.patch.dict(os.environ, {"HOROVOD_RANK": "1"}, clear=True):
+            self.assertRaises(RuntimeError, get_env_rank_and_size)
 
 
 class Threads(unittest.TestCase):

@@ -4,6 +4,7 @@ from horovod._keras import backends, values
 from horovod.common import keras3, operations as common
 from horovod.common.arrays import operations, wait
 from horovod.common.compression import compression_for
+from horovod.common.gradients import check_plain
 from horovod.common.models import (backend_of, is_keras_3, is_of_keras_3,
                                    trained_variables)
 from horovod.common.operations import Average, Sum
@@ -43,6 +44,7 @@ class Interface(object):
 
         Arguments as of horovod.tensorflow.DistributedOptimizer().
         """
+        check_plain(optimizer)
         if op not in (Average, Sum):
             raise ValueError("horovod: op must be Average or Sum")
         settings = dict(

@@ -16,6 +16,13 @@ def check_arguments(op, gradient_predivide_factor, groups):
                          "tf.Variable.")
 
 
+def check_plain(optimizer):
+    """Raises ValueError for a DistributedOptimizer, which has a mark of this name."""
+    if hasattr(optimizer, "_horovod_reduction"):
+        raise ValueError("horovod: DistributedOptimizer: the optimizer is one already, and its "
+                         "gradients would be reduced twice: pass the optimizer that it was made of")
+
+
 class Reduction(object):
     """The way from one rank's gradients to the ranks'. The arguments are DistributedOptimizer's.
 

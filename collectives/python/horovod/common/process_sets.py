@@ -23,13 +23,14 @@ class ProcessSet(object):
     queue = None
     communicator = None
 
-    def __init__(self, ranks):
+    def __init__(self, ranks_or_comm):
         try:
-            self.ranks = sorted(ranks)
+            self.ranks = sorted(ranks_or_comm)
         except TypeError:
             self.ranks = [None]
         if not all(isinstance(rank, int) for rank in self.ranks):
-            raise ValueError("horovod: ProcessSet: expected a list of ranks, got %r" % (ranks,))
+            raise ValueError("horovod: ProcessSet: expected a list of ranks, not a communicator: got "
+                             "%r" % (ranks_or_comm,))
 
     def size(self):
         """How many ranks it has. None where it is not registered."""

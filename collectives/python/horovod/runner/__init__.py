@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Starting jobs, in Horovod's words, by batchai-launch."""
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -27,19 +28,39 @@ os.rename(place + ".part", place)
 """
 
 
-def run(func, args=(), kwargs=None, num_proc=None, hosts=None, network_interfaces=None,
-        output_filename=None, executable=None, use_gloo=None, use_mpi=None, np=None):
+def run(func, args=(), kwargs=None, num_proc=None, min_num_proc=None, max_num_proc=None, slots=None,
+        reset_limit=None, cooldown_range=None, hosts=None, hostfile=None, host_discovery_script=None,
+        start_timeout=None, ssh_port=None, ssh_identity_file=None, disable_cache=None,
+        output_filename=None, verbose=None, use_gloo=None, use_mpi=None, mpi_args=None,
+        network_interface=None, network_interfaces=None, executable=None, np=None, min_np=None,
+        max_np=None):
     """Calls func(*args, **kwargs) in the ranks of a new job; returns their results, by rank.
 
     func and its results: anything that cloudpickle, if installed, or pickle can carry. num_proc, or
     np, its older name: how many ranks (default: 1). hosts: "host1:2,host2:2", this machine or the
-    nodes of the Slurm allocation, which share a folder for temporary files then: TMPDIR.
-    network_interfaces: a list with the ranks' interface. output_filename: a folder for each rank's
-    output. executable: the Python. use_gloo: the default, without MPI; use_mpi: a ValueError.
-    RuntimeError where a rank has failed.
+    nodes of the Slurm allocation, which share a folder for temporary files then: TMPDIR. hostfile: a
+    file with a line "host1 slots=2" for each. network_interfaces: a list with the ranks' interface;
+    network_interface: its older name, a text. output_filename: a folder for each rank's output.
+    executable: the Python. use_gloo, verbose, disable_cache, start_timeout: accepted, and not needed.
+    ValueError for the others, which are of ssh, MPI and jobs that grow. RuntimeError where a rank
+    has failed.
     """
-    if use_mpi:
-        raise ValueError("horovod: run: use_mpi: batchai-launch starts the ranks without MPI")
+    refused = dict(min_num_proc=min_num_proc, max_num_proc=max_num_proc, slots=slots,
+                   reset_limit=reset_limit, cooldown_range=cooldown_range,
+                   host_discovery_script=host_discovery_script, ssh_port=ssh_port,
+                   ssh_identity_file=ssh_identity_file, use_mpi=use_mpi, mpi_args=mpi_args,
+                   min_np=min_np, max_np=max_np)
+    given = sorted(name for name, value in refused.items() if value)
+    if given:
+        raise ValueError("horovod: run: %s: not supported: batchai-launch starts the ranks, without "
+                         "ssh and MPI; --restarts of it is for jobs that lose ranks"
+                         % ", ".join(given))
+    if hostfile and not hosts:
+        with open(hostfile) as file:
+            hosts = ",".join(re.sub(r"\s+slots\s*=\s*", ":", line.split("#")[0].strip())
+                             for line in file if line.split("#")[0].strip())
+    if network_interface and not network_interfaces:
+        network_interfaces = network_interface.split(",")
     from horovod.runner.launch import _allocated, launcher, placement
     try:
         import cloudpickle as pickle

@@ -55,7 +55,7 @@ def load_model(keras, wrap, filepath, custom_optimizers, custom_objects, legacy_
 
 def _methods(base, name, reduction, passes, average, sparse_as_dense):
     """The methods with which a subclass overrides the Keras optimizer class base."""
-    found = {"_HAS_AGGREGATE_GRAD": True, "__module__": __name__}
+    found = {"_HAS_AGGREGATE_GRAD": True, "__module__": __name__, "_horovod_reduction": reduction}
 
     def define(function):
         found[function.__name__] = function

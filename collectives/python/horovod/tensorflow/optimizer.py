@@ -3,7 +3,7 @@
 import tensorflow as tf
 
 from horovod.common import saving
-from horovod.common.gradients import check_arguments
+from horovod.common.gradients import check_arguments, check_plain
 from horovod.common.operations import Adasum, Average
 from horovod.common.process_sets import global_process_set, registered
 from horovod.tensorflow import keras_optimizers
@@ -38,6 +38,7 @@ def DistributedOptimizer(optimizer, name=None, use_locking=False, device_dense="
     """
     groups = groups if groups is not None else (num_groups or None)
     check_arguments(op, gradient_predivide_factor, groups)
+    check_plain(optimizer)
     if op == Adasum:
         if not isinstance(optimizer, _LegacyOptimizer):
             raise ValueError("op == Adasum is not supported yet with Keras")

@@ -6,6 +6,8 @@ from horovod.tensorflow.util import v1
 class WrappedOptimizer(v1.train.Optimizer):
     """A tf.train.Optimizer around another one, whose slots and variables are the other one's."""
 
+    _horovod_reduction = True
+
     def __init__(self, optimizer, name, use_locking):
         super(WrappedOptimizer, self).__init__(name=name, use_locking=use_locking)
         self._optimizer = optimizer

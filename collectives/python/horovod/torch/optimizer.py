@@ -7,6 +7,7 @@ import warnings
 import torch
 
 from horovod.common import basics, process_sets
+from horovod.common.gradients import check_plain
 from horovod.common.process_sets import global_process_set
 from horovod.common.util import split_list
 from horovod.torch.compression import Compression
@@ -50,6 +51,7 @@ def DistributedOptimizer(optimizer, named_parameters=None, compression=Compressi
                       DeprecationWarning, stacklevel=2)
         groups = num_groups if groups is None else groups
     process_sets.registered(process_set)
+    check_plain(optimizer)
     names = _names(optimizer, named_parameters)
     groups = _groups(optimizer, groups)
     kind = _AdasumOptimizer if op == Adasum else _DistributedOptimizer
@@ -115,6 +117,8 @@ def _groups(optimizer, groups):
 
 class _DistributedOptimizer(torch.optim.Optimizer):
     """The methods that DistributedOptimizer() adds, in front of the wrapped optimizer's class."""
+
+    _horovod_reduction = True
 
     def _attach(self, groups, compression, passes, op, predivide, sparse_as_dense, process_set):
         self._synchronized = False
@@ -223,6 +227,8 @@ class _DistributedOptimizer(torch.optim.Optimizer):
 
 class _AdasumOptimizer(torch.optim.Optimizer):
     """Each rank makes a step of its own; the ranks' changes are combined by Adasum."""
+
+    _horovod_reduction = True
 
     def _attach(self, groups, compression, passes, op, predivide, sparse_as_dense, process_set):
         self.backward_passes_per_step = passes
