@@ -17,7 +17,7 @@ enum class MountType { bind, tmpfs, overlay, squashfs, nfs, cifs, fuse };
 // What the key `source` of the policy is.
 enum class SourceForm { none, directory, image, host_export, host_share, any };
 
-// A row for each kind of mount: what it is called and what it needs. Its parts are in mount.hpp,
+// A row for each kind of mount: what it is called and what it needs. A job's mount is in mount.hpp,
 // and spank/helper/root/mount.cpp makes it.
 struct MountKind {
     MountType type;
@@ -25,25 +25,38 @@ struct MountKind {
     const char* name;              // in the policy
     const char* asked = nullptr;   // SOURCE of --batchai-mount, for messages; null: an entry's name
     const char* module = nullptr;  // the kernel's name of its file system, if a kernel may lack it
+    bool is_in_place = false;      // a job without mounts finds the same files at the source
+    bool in_memory = false;        // it holds what the job writes in memory, up to a size
     bool is_remote = false;    // of a server or a program: root takes all values from the policy
     bool has_options = false;  // made by a client in the kernel, with options
     bool has_credentials = false;
     bool has_program = false;  // a [program.NAME] serves it as the job's user
     bool has_modes = false;    // file_mode and directory_mode are those of all files
     bool has_owners = false;   // login node and job see the same owners and modes
+
+    // A process with the user's rights opens the source.
+    constexpr bool is_local() const {
+        return source == SourceForm::directory || source == SourceForm::image;
+    }
 };
 inline constexpr MountKind kMountKinds[] = {
     {.type = MountType::bind,
      .source = SourceForm::directory,
      .name = "bind",
      .asked = "/directory without '..'",
+     .is_in_place = true,
      .has_owners = true},
-    {.type = MountType::tmpfs, .source = SourceForm::none, .name = "tmpfs", .asked = "tmpfs"},
+    {.type = MountType::tmpfs,
+     .source = SourceForm::none,
+     .name = "tmpfs",
+     .asked = "tmpfs",
+     .in_memory = true},
     {.type = MountType::overlay,
      .source = SourceForm::directory,
      .name = "overlay",
      .asked = "overlay=/directory",
-     .module = "overlay"},
+     .module = "overlay",
+     .in_memory = true},
     {.type = MountType::squashfs,
      .source = SourceForm::image,
      .name = "squashfs",

@@ -135,7 +135,7 @@ bool is_read_only(const Volume& volume, const SitePolicy& policy) {
 bool may_be_written(const SitePolicy& policy, const std::string& path) {
     return std::any_of(policy.allowed.begin(), policy.allowed.end(), [&](const AllowPolicy& allow) {
         const FileSystem& file_system = allow.file_system;
-        return file_system.type == MountType::bind && !file_system.read_only &&
+        return kind_of(file_system.type).is_in_place && !file_system.read_only &&
                is_within(path, without_trailing_slashes(file_system.source));
     });
 }

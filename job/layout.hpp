@@ -15,6 +15,7 @@
 #include "job/expand.hpp"
 #include "job/policy.hpp"
 #include "job/spec.hpp"
+#include "sys/codec.hpp"
 
 namespace batchai::job {
 
@@ -29,10 +30,7 @@ struct JobsDirectory {
     std::string path;
     std::string shared;
     bool operator==(const JobsDirectory&) const = default;
-    template <class Archive>
-    void fields(Archive& archive) {
-        archive(path, shared);
-    }
+    BATCHAI_FIELDS(path, shared)
 };
 
 // AZ_BATCHAI_OUTPUT_<id>; environment as above. With createNew=false, shared is empty and the path

@@ -74,10 +74,10 @@ sys::Result<Source> parse_source(const std::string& text, const SitePolicy& poli
 
 // Adds options, which can only restrict the entry.
 sys::Result<void> parse_options(const std::string& text, const FileSystem& allow, Mount& mount) {
-    InMemory* const memory = part_of<InMemory>(mount);
+    const bool in_memory = mount.kind().in_memory;
     bool writable = false;
     for (const std::string& option : split_all(text, '+')) {
-        const bool is_size = memory != nullptr && option.starts_with("size=");
+        const bool is_size = in_memory && option.starts_with("size=");
         if (option == "ro")
             mount.read_only = true;
         else if (option == "rw")
@@ -85,10 +85,10 @@ sys::Result<void> parse_options(const std::string& text, const FileSystem& allow
         else if (option == "noexec")
             mount.no_exec = true;
         else if (is_size && parse_size(option.substr(5)))
-            memory->size = option.substr(5);
+            mount.size = option.substr(5);
         else
             return sys::Error{"'" + option + "' is not an option: ro, rw, noexec" +
-                              (memory != nullptr ? ", size=N[KMG]" : "")};
+                              (in_memory ? ", size=N[KMG]" : "")};
     }
     if (writable && mount.read_only) return sys::Error{"'ro' and 'rw' exclude each other"};
     if (writable && allow.read_only)
@@ -99,11 +99,10 @@ sys::Result<void> parse_options(const std::string& text, const FileSystem& allow
 // Checks a mount by the entry that allows it: read-only if it must be, and a size within the limit.
 sys::Result<void> limit(const FileSystem& allow, Mount& mount) {
     if (allow.read_only) mount.read_only = true;
-    InMemory* const memory = part_of<InMemory>(mount);
-    if (memory == nullptr) return {};
-    if (memory->size.empty()) memory->size = allow.max_size;
-    if (*parse_size(memory->size) > *parse_size(allow.max_size))
-        return sys::Error{"size=" + memory->size + " is more than the site policy's " +
+    if (!mount.kind().in_memory) return {};
+    if (mount.size.empty()) mount.size = allow.max_size;
+    if (*parse_size(mount.size) > *parse_size(allow.max_size))
+        return sys::Error{"size=" + mount.size + " is more than the site policy's " +
                           allow.max_size};
     return {};
 }
@@ -114,7 +113,8 @@ bool covers(const AllowPolicy& allow, const Source& source) {
     if (!allow.name.empty() || file_system.type != source.type ||
         file_system.program != source.program)
         return false;
-    return source.type == MountType::tmpfs || is_within(source.path, file_system.source);
+    return kind_of(source.type).source == SourceForm::none ||
+           is_within(source.path, file_system.source);
 }
 
 // The entry that covers a source; nullptr: none. If several cover it, the closest one.

@@ -15,36 +15,17 @@ bool lacks_key(const Volume& volume, const FileSystem& file_system) {
            (volume.account.empty() || (volume.account_key.empty() && !volume.key_reference));
 }
 
-// Gives a mount the kind of the type, with empty parts.
-template <std::size_t... I>
-void set_kind(Mount& mount, MountType type, std::index_sequence<I...>) {
-    ((std::variant_alternative_t<I, decltype(mount.kind)>::kType == type
-          ? void(mount.kind.emplace<I>())
-          : void()),
-     ...);
-}
-
 }  // namespace
-
-MountType type_of(const Mount& mount) {
-    return std::visit([](const auto& kind) { return kind.kType; }, mount.kind);
-}
-
-std::string source_of(const Mount& mount) {
-    if (const auto* local = part_of<Local>(mount)) return local->source;
-    if (const auto* remote = part_of<Remote>(mount)) return remote->source;
-    return {};
-}
 
 Mount mount_of(const EntryName& entry, const FileSystem& file_system,
                const std::string& directory) {
-    const std::string source = source_below(file_system, directory);
     Mount mount;
+    mount.type = file_system.type;
+    mount.source = source_below(file_system, directory);
     mount.read_only = file_system.read_only;
-    set_kind(mount, file_system.type,
-             std::make_index_sequence<std::variant_size_v<decltype(mount.kind)>>());
-    if (auto* local = part_of<Local>(mount)) local->source = source;
-    if (auto* remote = part_of<Remote>(mount)) *remote = {entry, directory, source};
+    if (!mount.kind().is_remote) return mount;
+    mount.entry = entry;
+    mount.directory = directory;
     return mount;
 }
 
@@ -60,15 +41,16 @@ sys::Result<Mount> plan_mount(const Volume& volume, const SitePolicy& policy) {
     mount.target = volume.relative_mount_path;
     const GrantedOptions granted = grant_options(file_system, volume.mount_options);
     mount.read_only = mount.read_only || granted.read_only;
-    if (auto* memory = part_of<InMemory>(mount)) memory->size = file_system.max_size;
-    if (auto* client = part_of<ClientOptions>(mount)) client->options = granted.options;
-    if (auto* cifs = part_of<Cifs>(mount)) {
-        cifs->file_mode = volume.file_mode.value_or(0777) & file_system.file_mode;
-        cifs->directory_mode = volume.directory_mode.value_or(0777) & file_system.directory_mode;
+    if (mount.kind().in_memory) mount.size = file_system.max_size;
+    mount.options = granted.options;
+    if (mount.kind().has_modes) {
+        mount.file_mode = volume.file_mode.value_or(0777) & file_system.file_mode;
+        mount.directory_mode = volume.directory_mode.value_or(0777) & file_system.directory_mode;
     }
-    if (auto* login = part_of<AccountKey>(mount);
-        login != nullptr && file_system.credentials.kind == CredentialsSource::Kind::job)
-        *login = {volume.account, volume.account_key};
+    if (file_system.credentials.kind == CredentialsSource::Kind::job) {
+        mount.account = volume.account;
+        mount.key = volume.account_key;
+    }
     return mount;
 }
 

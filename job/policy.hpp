@@ -13,6 +13,7 @@
 
 #include "job/file_system.hpp"
 #include "job/spec.hpp"
+#include "sys/codec.hpp"
 #include "sys/result.hpp"
 #include "sys/users.hpp"
 
@@ -130,10 +131,7 @@ struct EntryName {
     std::string program;
     std::string source;
     bool operator==(const EntryName&) const = default;
-    template <class Archive>
-    void fields(Archive& archive) {
-        archive(table, account, name, program, source);
-    }
+    BATCHAI_FIELDS(table, account, name, program, source)
 };
 EntryName entry_name(const VolumePolicy&);
 EntryName entry_name(const AllowPolicy&);

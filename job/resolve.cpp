@@ -92,8 +92,9 @@ sys::Result<std::string> bound_directory(const SitePolicy& policy, const Volume&
     const auto found = resolve_volume(policy, volume);
     if (!found) return found.error();
     const FileSystem& file_system = (*found)->file_system;
-    if (file_system.type != MountType::bind)
-        return sys::Error{describe(volume) + ": without the plugin only volumes of type bind work"};
+    if (!kind_of(file_system.type).is_in_place)
+        return sys::Error{describe(volume) + ": without the plugin only volumes of type " +
+                          mount_type_names(&MountKind::is_in_place) + " work"};
     return file_system.source;
 }
 

@@ -16,6 +16,7 @@
 #include <string_view>
 #include <vector>
 
+#include "sys/codec.hpp"
 #include "sys/result.hpp"
 
 namespace batchai::job {
@@ -26,10 +27,7 @@ struct SecretReference {
     std::string url;    // secretUrl
 
     bool operator==(const SecretReference&) const = default;
-    template <class Archive>
-    void fields(Archive& archive) {
-        archive(vault, url);
-    }
+    BATCHAI_FIELDS(vault, url)
 };
 
 struct Variable {

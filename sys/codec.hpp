@@ -2,7 +2,7 @@
 //
 // Encodes a message between two processes of this project. Integers and doubles are in the
 // machine's own byte order, because all nodes of a job are of one kind. Strings and lists have
-// their length in front, variants the number of their case. A struct is encoded by its
+// their length in front. A struct is encoded by its
 // `fields(archive)`, which names its members once for both directions.
 //
 // The bytes may come from a process that is not trusted: a Reader never reads beyond its bytes, and
@@ -17,7 +17,6 @@
 #include <string_view>
 #include <type_traits>
 #include <utility>
-#include <variant>
 #include <vector>
 
 // The fields() of a struct whose members are encoded as they are, in this order.
@@ -57,11 +56,6 @@ class Writer {
     void put(const std::map<std::string, std::string>& map) {
         put(std::uint64_t{map.size()});
         for (const auto& [key, value] : map) (*this)(key, value);
-    }
-    template <class... Cases>
-    void put(const std::variant<Cases...>& value) {
-        put(static_cast<std::uint8_t>(value.index()));
-        std::visit([this](const auto& held) { this->put(held); }, value);
     }
     template <class T>
     requires std::is_class_v<T>
@@ -126,15 +120,6 @@ class Reader {
             (*this)(key, value);
             map[key] = value;
         }
-    }
-    template <class... Cases>
-    void get(std::variant<Cases...>& value) {
-        std::uint8_t index = 0;
-        get(index);
-        ok_ = ok_ && index < sizeof...(Cases);
-        if (!ok_) return;
-        std::size_t next = 0;
-        ((next++ == index ? get(value.template emplace<Cases>()) : void()), ...);
     }
     template <class T>
     requires std::is_class_v<T>

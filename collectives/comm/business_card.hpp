@@ -27,10 +27,7 @@ struct Introduction {
     int pid = 0;
     std::uint64_t mark_address = 0, mark = 0;  // ReadMark
 
-    template <class Archive>
-    void fields(Archive& archive) {
-        archive(node, host, pid, mark_address, mark);
-    }
+    BATCHAI_FIELDS(node, host, pid, mark_address, mark)
 };
 
 // What a rank publishes for the others. The first rank of a node has the path of the node's memory
@@ -42,10 +39,7 @@ struct BusinessCard {
     std::vector<std::uint16_t> ports;
     std::string address;
 
-    template <class Archive>
-    void fields(Archive& archive) {
-        archive(memory, invitation, ports, address);
-    }
+    BATCHAI_FIELDS(memory, invitation, ports, address)
 };
 
 // The last message of a rank that joins.
@@ -54,10 +48,7 @@ struct JoinResult {
     std::vector<Link> links;  // the cost that it has measured, at most one
     bool reads = false;       // it can read the memory of all ranks (Reader)
 
-    template <class Archive>
-    void fields(Archive& archive) {
-        archive(error, links, reads);
-    }
+    BATCHAI_FIELDS(error, links, reads)
 };
 
 // The memory that a rank asks for or gives to the other ranks of its node.
@@ -66,10 +57,7 @@ struct MemoryPart {
     std::uint64_t bytes = 0;
     std::string path;
 
-    template <class Archive>
-    void fields(Archive& archive) {
-        archive(error, bytes, path);
-    }
+    BATCHAI_FIELDS(error, bytes, path)
 };
 
 // The message that another rank has published under the key.

@@ -13,6 +13,8 @@
 #include <string_view>
 #include <vector>
 
+#include "sys/codec.hpp"
+
 namespace batchai::coll {
 
 // A rank's pending requests, as sent to the other ranks.
@@ -25,11 +27,7 @@ struct PendingRequests {
     bool has_joined() const;
 
     bool operator==(const PendingRequests&) const = default;
-    // Used by sys/codec.hpp, with which ranks exchange their requests.
-    template <class Archive>
-    void fields(Archive& archive) {
-        archive(stuck, closing, seen, keys);
-    }
+    BATCHAI_FIELDS(stuck, closing, seen, keys)
 };
 
 // A rank that has joined submits no more. It takes part with zeros in the others' sums and

@@ -7,6 +7,8 @@
 #include <functional>
 #include <optional>
 
+#include "sys/codec.hpp"
+
 namespace batchai::coll {
 
 class Wire;
@@ -22,10 +24,7 @@ struct Link {
     // Whether a rail is much slower than memory.
     bool is_slow() const { return per_byte > 2e-9; }
 
-    template <class Archive>
-    void fields(Archive& archive) {
-        archive(latency, per_byte, overhead);
-    }
+    BATCHAI_FIELDS(latency, per_byte, overhead)
 };
 
 // Measures with the neighbour node (0 and 1, 2 and 3, …), all pairs and rails at once. It takes

@@ -30,16 +30,16 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         return 0;
     }
     for (const Mount& mount : *mounts) {
-        const std::string source = source_of(mount);
+        const std::string source = mount.source;
         fuzz::must_stay_below(mount.target);
         fuzz::must((source + "/").find("/../") == source.npos, "a source goes down only", source);
         const auto below = [&](const std::string& root) {
             return source == root || source.starts_with(root + "/");
         };
-        fuzz::must(part_of<Tmpfs>(mount) ? source.empty() : below(root_of(type_of(mount))),
+        fuzz::must(mount.type == MountType::tmpfs ? source.empty() : below(root_of(mount.type)),
                    "a source is one that the policy allows", source);
-        if (const auto* remote = part_of<Remote>(mount))
-            fuzz::must(find_entry(fuzz::site(), remote->entry) != nullptr,
+        if (mount.kind().is_remote)
+            fuzz::must(find_entry(fuzz::site(), mount.entry) != nullptr,
                        "a remote mount names an entry of the policy", source);
     }
     return 0;

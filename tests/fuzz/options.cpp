@@ -53,14 +53,13 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const std::string directory = middle == text.npos ? "" : text.substr(middle + 1);
     for (const auto& allow : policy().allowed) {
         job::Mount wanted = job::mount_of(job::entry_name(allow), allow.file_system, directory);
-        job::part_of<job::ClientOptions>(wanted)->options = text.substr(0, middle);
+        wanted.options = text.substr(0, middle);
         const auto mount = spank::approve(wanted, "", policy());
         if (!mount) continue;
         const auto parameters =
-            job::part_of<job::Nfs>(*mount)
-                ? spank::nfs_parameters(*job::part_of<job::Nfs>(*mount), allow.file_system)
-                : spank::cifs_parameters(*job::part_of<job::Cifs>(*mount), allow.file_system,
-                                         {2001, 2001, {}}, nullptr);
+            mount->type == job::MountType::nfs
+                ? spank::nfs_parameters(*mount, allow.file_system)
+                : spank::cifs_parameters(*mount, allow.file_system, {2001, 2001, {}}, nullptr);
         fuzz::must(parameters.has_value(), "an approved mount has parameters", text);
         must_be_the_sites(*parameters, text);
     }

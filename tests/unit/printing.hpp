@@ -11,7 +11,6 @@
 #include <ranges>
 #include <string>
 #include <type_traits>
-#include <variant>
 
 namespace batchai::test {
 
@@ -32,9 +31,6 @@ class Printer {
             out_ << value;
         } else if constexpr (requires { value.has_value(); }) {
             value ? this->value(*value) : void(out_ << "nothing");
-        } else if constexpr (requires { value.index(); }) {
-            out_ << "case " << value.index() << ' ';
-            std::visit([this](const auto& held) { this->value(held); }, value);
         } else if constexpr (std::ranges::range<T>) {
             list([&](Printer& items) {
                 for (const auto& item : value) items(item);

@@ -22,9 +22,8 @@ using Entries = std::vector<const job::FileSystem*>;
 constexpr int kResolveSeconds = 10;
 
 bool is_big_enough(const job::FileSystem& entry, const job::Mount& mount) {
-    const auto* memory = job::part_of<job::InMemory>(mount);
-    if (memory == nullptr) return true;
-    const auto size = job::parse_size(memory->size.empty() ? entry.max_size : memory->size);
+    if (!mount.kind().in_memory) return true;
+    const auto size = job::parse_size(mount.size.empty() ? entry.max_size : mount.size);
     const auto limit = job::parse_size(entry.max_size);
     return size && limit && *size <= *limit;
 }
@@ -62,15 +61,14 @@ Entries covering(const Entries& entries, const std::vector<std::string>& paths,
 // one entry must not delay jobs that use another.
 sys::Result<Entries> entries_for(const job::Mount& mount, const std::string& source,
                                  const job::SitePolicy& policy) {
-    const job::MountType type = job::type_of(mount);
     Entries entries;
     std::vector<std::string> names;
     for (const auto* entry : job::file_systems(policy)) {
-        if (entry->type != type || !is_big_enough(*entry, mount)) continue;
+        if (entry->type != mount.type || !is_big_enough(*entry, mount)) continue;
         entries.push_back(entry);
         names.push_back(entry->source);
     }
-    if (type == job::MountType::tmpfs || entries.empty()) return entries;
+    if (mount.kind().source == job::SourceForm::none || entries.empty()) return entries;
     auto found = covering(entries, names, source);
     if (!found.empty()) return found;
     const auto paths = resolve(entries);
@@ -81,29 +79,26 @@ sys::Result<Entries> entries_for(const job::Mount& mount, const std::string& sou
 // Approves a remote mount by the entry that the plan names. Source and options come from the
 // policy.
 sys::Result<job::Mount> approve_remote(job::Mount mount, const job::SitePolicy& policy) {
-    auto& remote = *job::part_of<job::Remote>(mount);
+    const job::MountKind& kind = mount.kind();
     const auto* entry = entry_of(mount, policy);
-    if (entry == nullptr || entry->type != job::type_of(mount))
+    if (entry == nullptr || entry->type != mount.type)
         return sys::Error{mount.target + ": not allowed by the site policy: it has no such entry"};
     // The kernel's SMB client takes a backslash as '/'.
-    const bool is_below = job::is_absolute_path("/" + remote.directory) &&
-                          (job::part_of<job::Cifs>(mount) == nullptr ||
-                           remote.directory.find('\\') == remote.directory.npos);
-    if (!remote.directory.empty() && !is_below)
-        return sys::Error{mount.target + ": '" + remote.directory +
+    const bool is_below = job::is_absolute_path("/" + mount.directory) &&
+                          (kind.source != job::SourceForm::host_share ||
+                           mount.directory.find('\\') == mount.directory.npos);
+    if (!mount.directory.empty() && !is_below)
+        return sys::Error{mount.target + ": '" + mount.directory +
                           "' must not contain '..' or '\\'"};
-    auto* client = job::part_of<job::ClientOptions>(mount);
-    const auto granted = job::grant_options(*entry, client ? client->options : "");
+    const auto granted = job::grant_options(*entry, mount.options);
     if (!granted.ignored.empty())
         return sys::Error{mount.target + ": option '" + granted.ignored.front() +
                           "' is not allowed by the site policy"};
-    if (client) client->options = granted.options;  // the text that was checked, in its parts
-    remote.source = job::source_below(*entry, remote.directory);
+    mount.options = granted.options;  // the text that was checked, in its parts
+    mount.source = job::source_below(*entry, mount.directory);
     mount.read_only = mount.read_only || granted.read_only || entry->read_only;
-    if (auto* cifs = job::part_of<job::Cifs>(mount)) {
-        cifs->file_mode &= entry->file_mode;
-        cifs->directory_mode &= entry->directory_mode;
-    }
+    mount.file_mode &= entry->file_mode;
+    mount.directory_mode &= entry->directory_mode;
     return mount;
 }
 
@@ -113,28 +108,26 @@ sys::Result<job::Mount> approve(job::Mount mount, const std::string& source,
                                 const job::SitePolicy& policy) {
     if (const std::string why = job::why_no_mount_target(mount.target); !why.empty())
         return sys::Error{"target '" + mount.target + "' " + why};
-    if (job::part_of<job::Remote>(mount)) return approve_remote(std::move(mount), policy);
+    if (mount.kind().is_remote) return approve_remote(std::move(mount), policy);
     const auto entries = entries_for(mount, source, policy);
     if (!entries) return entries.error();
-    auto* memory = job::part_of<job::InMemory>(mount);
+    const bool in_memory = mount.kind().in_memory;
     if (entries->empty()) {
-        const std::string asked = job::source_of(mount);
-        std::string what = asked.empty() ? "tmpfs" : asked;
-        if (memory != nullptr && !memory->size.empty()) what += " of size " + memory->size;
-        if (!source.empty() && source != asked) what += " (which is " + source + ")";
+        std::string what = mount.source.empty() ? mount.kind().name : mount.source;
+        if (in_memory && !mount.size.empty()) what += " of size " + mount.size;
+        if (!source.empty() && source != mount.source) what += " (which is " + source + ")";
         return sys::Error{
             what + ": not allowed by the site policy: no [[share]] or [[allow]] entry covers it"};
     }
     const bool writable = std::any_of(entries->begin(), entries->end(),
                                       [](const auto* entry) { return !entry->read_only; });
     mount.read_only = mount.read_only || !writable;
-    if (memory != nullptr && memory->size.empty()) memory->size = entries->front()->max_size;
+    if (in_memory && mount.size.empty()) mount.size = entries->front()->max_size;
     return mount;
 }
 
 const job::FileSystem* entry_of(const job::Mount& mount, const job::SitePolicy& policy) {
-    const auto* remote = job::part_of<job::Remote>(mount);
-    return remote != nullptr ? job::find_entry(policy, remote->entry) : nullptr;
+    return mount.kind().is_remote ? job::find_entry(policy, mount.entry) : nullptr;
 }
 
 }  // namespace batchai::spank

@@ -70,7 +70,7 @@ std::string end_of_log(int log) {
 }
 
 std::vector<Parameter> parameters(const FuseMount& fuse, int device) {
-    return {{"source", job::source_of(fuse.mount)},
+    return {{"source", fuse.mount.source},
             {"subtype", fuse.program},
             {"fd", std::to_string(device)},
             {"rootmode", "40000"},
@@ -149,7 +149,7 @@ sys::Result<void> mount_fuse(const FuseMount& fuse, int target, int seconds, con
     program.host = host.host;
     const bool secret = !fuse.credentials.empty();
     auto command = expand_command(
-        fuse.command, {job::source_of(fuse.mount), program.target, secret ? credentials_path() : "",
+        fuse.command, {fuse.mount.source, program.target, secret ? credentials_path() : "",
                        program.cache, fuse.user.uid, fuse.user.gid});
     if (!command) return command.error();
     program.command = *std::move(command);

@@ -52,8 +52,8 @@ sys::Result<Login> parse_login(const std::string& text);
 
 // The mount must be approved (allowlist.cpp). Both functions look up the server's name, so call
 // them in a process that can be killed. NFS without a version is 4.2.
-sys::Result<std::vector<Parameter>> nfs_parameters(const job::Nfs&, const job::FileSystem&);
-sys::Result<std::vector<Parameter>> cifs_parameters(const job::Cifs&, const job::FileSystem&,
+sys::Result<std::vector<Parameter>> nfs_parameters(const job::Mount&, const job::FileSystem&);
+sys::Result<std::vector<Parameter>> cifs_parameters(const job::Mount&, const job::FileSystem&,
                                                     const Credentials& user, const Login*);
 
 // squashfs.cpp: mounts an image, which the user's process has opened (O_PATH). The kernel reads an
@@ -72,6 +72,6 @@ sys::Result<sys::UniqueFd> make_squashfs(const job::Mount&, int file, const Cred
 // Mounts on target, an open directory of this mount namespace. lower: the source, as the user's
 // process opened it. An error: a source with an access list that the overlay cannot keep, such as
 // NFSv4's.
-sys::Result<void> mount_overlay(const job::Mount&, const job::Overlay&, int lower, int target);
+sys::Result<void> mount_overlay(const job::Mount&, int lower, int target);
 
 }  // namespace batchai::spank

@@ -93,10 +93,9 @@ sys::Result<sys::UniqueFd> make_remote(const job::Mount& mount, const std::strin
         if (!parsed) return parsed.error().in("credentials " + job::name_of(entry.credentials));
         login = *std::move(parsed);
     }
-    const auto* nfs = job::part_of<job::Nfs>(mount);
-    const auto parameters = nfs != nullptr ? nfs_parameters(*nfs, entry)
-                                           : cifs_parameters(*job::part_of<job::Cifs>(mount), entry,
-                                                             user, login ? &*login : nullptr);
+    const auto parameters = mount.type == job::MountType::nfs
+                                ? nfs_parameters(mount, entry)
+                                : cifs_parameters(mount, entry, user, login ? &*login : nullptr);
     if (!parameters) return parameters.error();
     return make_file_system(job::name_of(entry.type), *parameters, mount);
 }
@@ -142,7 +141,8 @@ sys::Result<Approved> admit(const job::Mount& wanted, int file, const job::SiteP
         if (!path) return path.error();
         approved.path = *std::move(path);
         // Its server could change the image while it is mounted, and say that root owns it.
-        if (job::has_image(wanted) && sys::server_of(*at) != sys::Server::root)
+        if (wanted.kind().source == job::SourceForm::image &&
+            sys::server_of(*at) != sys::Server::root)
             return sys::Error{fmt::format(
                 "{}: the image is on a file system that a user may serve ({}): keep images on a "
                 "file system of the node, or on a file server of the site",
@@ -166,10 +166,10 @@ class Maker {
         auto done = put(approved);
         if (done) return done;
         const job::Mount& mount = approved.mount;
-        std::string what = job::part_of<job::Remote>(mount) ? job::source_of(mount)
-                           : approved.path.empty()          ? job::name_of(job::type_of(mount))
-                                                            : approved.path;
-        if (job::part_of<job::Fuse>(mount))
+        std::string what = mount.kind().is_remote  ? mount.source
+                           : approved.path.empty() ? mount.kind().name
+                                                   : approved.path;
+        if (mount.kind().has_program)
             what = "fuse " + entry_of(mount, policy_)->program + " " + what;
         return done.error().in("mounting " + what + " at " + mount.target);
     }
@@ -211,13 +211,18 @@ class Maker {
     sys::Result<void> put(const Approved& approved) const {
         const job::Mount& mount = approved.mount;
         const int target = approved.target.get();
-        // These ask no server.
-        if (job::part_of<job::Bind>(mount))
-            return attach_made(copy_tree(approved.file, mount), target);
-        if (const auto* tmpfs = job::part_of<job::Tmpfs>(mount))
-            return attach_made(
-                make_file_system("tmpfs", tmpfs_parameters(tmpfs->size, user_), mount), target);
-        if (job::part_of<job::Fuse>(mount)) return put_fuse(approved);
+        switch (mount.type) {
+            // These ask no server.
+            case job::MountType::bind:
+                return attach_made(copy_tree(approved.file, mount), target);
+            case job::MountType::tmpfs:
+                return attach_made(
+                    make_file_system("tmpfs", tmpfs_parameters(mount.size, user_), mount), target);
+            case job::MountType::fuse:
+                return put_fuse(approved);
+            default:
+                break;
+        }
         const int seconds = seconds_left();
         const auto done = as_root(seconds,
                                   [&]() -> sys::Result<Answer> {
@@ -232,15 +237,14 @@ class Maker {
     sys::Result<void> ask_and_put(const Approved& approved, int seconds) const {
         const job::Mount& mount = approved.mount;
         const int target = approved.target.get();
-        if (const auto* overlay = job::part_of<job::Overlay>(mount))
-            return mount_overlay(mount, *overlay, approved.file, target);
-        if (job::part_of<job::Squashfs>(mount))
+        if (mount.type == job::MountType::overlay)
+            return mount_overlay(mount, approved.file, target);
+        if (mount.type == job::MountType::squashfs)
             return attach_made(make_squashfs(mount, approved.file, user_, seconds), target);
         const auto done =
             attach_made(make_remote(mount, approved.credentials, policy_, user_), target);
-        const auto* nfs = job::part_of<job::Nfs>(mount);
-        if (!done || nfs == nullptr || nfs->directory.empty()) return done;
-        return narrow(mount, nfs->directory, target, seconds);
+        if (!done || mount.type != job::MountType::nfs || mount.directory.empty()) return done;
+        return narrow(mount, target, seconds);
     }
 
     static sys::Result<void> attach_made(const sys::Result<sys::UniqueFd>& made, int target) {
@@ -250,8 +254,8 @@ class Maker {
 
     // Puts a directory of an attached mount in place of the mount. The kernel's NFS client and NFS
     // 3 servers would look the directory up with root's rights, and follow a user's link to it.
-    sys::Result<void> narrow(const job::Mount& mount, const std::string& directory, int target,
-                             int seconds) const {
+    sys::Result<void> narrow(const job::Mount& mount, int target, int seconds) const {
+        const std::string& directory = mount.directory;
         const std::string top = policy_.mount_root + "/" + mount.target;
         const auto opened = as_user(
             user_, seconds, [&] { return open_below(top, directory); }, directory);
@@ -305,11 +309,10 @@ sys::Result<Answer> open_sources(const std::vector<job::Mount>& mounts,
             if (!text) return text.error();
             sources.credentials.push_back(*std::move(text));
         }
-        if (!job::part_of<job::Local>(mount)) continue;
-        const std::string path = job::source_of(mount);
-        const int only = job::has_image(mount) ? 0 : O_DIRECTORY;
-        answer.files.emplace_back(open(path.c_str(), O_PATH | O_CLOEXEC | only));
-        if (!answer.files.back()) return sys::errno_error("mount source: " + path);
+        if (!mount.kind().is_local()) continue;
+        const int only = mount.kind().source == job::SourceForm::directory ? O_DIRECTORY : 0;
+        answer.files.emplace_back(open(mount.source.c_str(), O_PATH | O_CLOEXEC | only));
+        if (!answer.files.back()) return sys::errno_error("mount source: " + mount.source);
     }
     answer.text = sys::encode(sources);
     return answer;
@@ -328,7 +331,7 @@ std::string source_names(const std::vector<job::Mount>& mounts, const job::SiteP
         names += (names.empty() ? "" : ", ") + name;
     };
     for (const auto& mount : mounts) {
-        if (job::part_of<job::Local>(mount)) add("mount source " + job::source_of(mount));
+        if (mount.kind().is_local()) add("mount source " + mount.source);
         if (has_own_credentials(mount, policy))
             add("credentials " + job::name_of(entry_of(mount, policy)->credentials));
     }
@@ -352,7 +355,7 @@ sys::Result<void> make_mounts(const std::vector<job::Mount>& mounts, const Sourc
     auto file = sources.files.begin();
     auto credentials = sources.credentials.begin();
     for (const auto& mount : mounts) {
-        const bool is_local = job::part_of<job::Local>(mount) != nullptr;
+        const bool is_local = mount.kind().is_local();
         const bool has_own = has_own_credentials(mount, policy);
         if ((is_local && file == sources.files.end()) ||
             (has_own && credentials == sources.credentials.end()))

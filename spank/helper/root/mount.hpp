@@ -22,12 +22,9 @@ namespace batchai::spank {
 
 // What root must not open by its path.
 struct Sources {
-    std::vector<sys::UniqueFd> files;      // O_PATH, one for each job::Local, in order
+    std::vector<sys::UniqueFd> files;      // O_PATH, one for each local mount, in order
     std::vector<std::string> credentials;  // one for each mount with the user's own, in order
-    template <class Archive>
-    void fields(Archive& archive) {
-        archive(credentials);
-    }
+    BATCHAI_FIELDS(credentials)
 };
 
 // Call with the user's rights: opens the directories and images of the mounts, and reads the user's

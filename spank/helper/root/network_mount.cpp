@@ -60,8 +60,7 @@ std::string cifs_host(const std::string& source) {
 }
 
 // The site's options, then the options that it permits to the job: the kernel uses the last value.
-std::vector<Parameter> options_of(const job::ClientOptions& own,
-                                  const job::FileSystem& file_system) {
+std::vector<Parameter> options_of(const job::Mount& own, const job::FileSystem& file_system) {
     std::vector<Parameter> parameters;
     for (const auto& option : file_system.options) parameters.push_back(parameter_of(option));
     for (const auto& option : split_nonempty(own.options, ','))
@@ -99,7 +98,7 @@ sys::Result<Login> parse_login(const std::string& text) {
     return login;
 }
 
-sys::Result<std::vector<Parameter>> nfs_parameters(const job::Nfs& mount,
+sys::Result<std::vector<Parameter>> nfs_parameters(const job::Mount& mount,
                                                    const job::FileSystem& file_system) {
     const auto route = route_to(nfs_host(file_system.source));
     if (!route) return route.error();
@@ -111,7 +110,7 @@ sys::Result<std::vector<Parameter>> nfs_parameters(const job::Nfs& mount,
     return parameters;
 }
 
-sys::Result<std::vector<Parameter>> cifs_parameters(const job::Cifs& mount,
+sys::Result<std::vector<Parameter>> cifs_parameters(const job::Mount& mount,
                                                     const job::FileSystem& file_system,
                                                     const Credentials& user, const Login* login) {
     const auto route = route_to(cifs_host(mount.source));

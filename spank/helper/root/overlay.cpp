@@ -61,11 +61,9 @@ sys::Result<sys::UniqueFd> make_directory(int at, const char* name) {
 
 }  // namespace
 
-sys::Result<void> mount_overlay(const job::Mount& mount, const job::Overlay& overlay, int lower,
-                                int target) {
+sys::Result<void> mount_overlay(const job::Mount& mount, int lower, int target) {
     const auto memory = make_file_system(
-        "tmpfs", {{"mode", "0700"}, {"size", std::to_string(*job::parse_size(overlay.size))}},
-        mount);
+        "tmpfs", {{"mode", "0700"}, {"size", std::to_string(*job::parse_size(mount.size))}}, mount);
     if (!memory) return memory.error();
     const auto upper = make_directory(memory->get(), "upper");
     if (!upper) return upper.error();

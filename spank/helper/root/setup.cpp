@@ -208,9 +208,7 @@ class Setup {
         if (!wanted.variable.empty())
             plan_.environment.push_back(fmt::format("{}={}", wanted.variable, secret));
         for (auto& mount : plan_.mounts) {
-            auto* login = job::part_of<job::AccountKey>(mount);
-            if (wanted.variable.empty() && mount.target == wanted.target && login != nullptr)
-                login->key = secret;
+            if (wanted.variable.empty() && mount.target == wanted.target) mount.key = secret;
         }
     }
 
@@ -358,14 +356,10 @@ class Setup {
     std::string mounts_text() const {
         std::string text = request_.in_place ? "/tmp of " + job_temp_ + "\n" : "";
         for (const auto& mount : plan_.mounts) {
-            const auto* memory = job::part_of<job::InMemory>(mount);
-            const auto* remote = job::part_of<job::Remote>(mount);
-            const auto* client = job::part_of<job::ClientOptions>(mount);
-            text += fmt::format("{} {} {} at {} {} {} {} {}\n", job::name_of(job::type_of(mount)),
-                                memory ? job_temp_ : job::source_of(mount),
-                                remote ? remote->directory : "", mount.target, mount.read_only,
-                                mount.no_exec, memory ? memory->size : "",
-                                client ? client->options : "");
+            text += fmt::format("{} {} {} at {} {} {} {} {}\n", mount.kind().name,
+                                mount.kind().in_memory ? job_temp_ : mount.source, mount.directory,
+                                mount.target, mount.read_only, mount.no_exec, mount.size,
+                                mount.options);
         }
         return text;
     }

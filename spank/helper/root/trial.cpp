@@ -43,11 +43,10 @@ std::vector<Trial> trials_of(const job::SitePolicy& policy) {
         const job::FileSystem& file_system = entry.file_system;
         job::Mount mount = job::mount_of(job::entry_name(entry), file_system, "");
         mount.target = "trial";
-        if (auto* memory = job::part_of<job::InMemory>(mount)) memory->size = file_system.max_size;
-        std::string source = job::source_of(mount);
-        if (!source.empty()) source.insert(0, " ");
-        trials.push_back({fmt::format("{}, {}{}", who, job::name_of(file_system.type), source),
-                          mount, why_not(file_system)});
+        if (mount.kind().in_memory) mount.size = file_system.max_size;
+        const std::string source = mount.source.empty() ? "" : " " + mount.source;
+        trials.push_back(
+            {fmt::format("{}, {}{}", who, mount.kind().name, source), mount, why_not(file_system)});
     };
     for (const auto& volume : policy.volumes)
         add(fmt::format("{} {}", job::kind_of(volume.kind).name, volume.name), volume);
@@ -100,8 +99,7 @@ sys::Result<Answer> explain(const std::string& path, int code) {
 
 // Opens the source as user nobody, because root must not follow a link that a user may have made.
 sys::Result<Answer> open_as_nobody(const job::Mount& mount, const job::SitePolicy& policy) {
-    const std::string path = job::source_of(mount);
-    if (!can_read(path)) return explain(path, errno);
+    if (!can_read(mount.source)) return explain(mount.source, errno);
     return open_sources({mount}, policy);
 }
 
@@ -124,7 +122,7 @@ sys::Result<Answer> make(const job::Mount& mount, const job::SitePolicy& policy,
                          const Credentials& user) {
     if (auto entered = enter_new_namespace(); !entered) return entered.error();
     Sources sources;
-    if (job::part_of<job::Local>(mount)) {
+    if (mount.kind().is_local()) {
         auto answer = as_user(user, kSeconds, [&] { return open_as_nobody(mount, policy); });
         if (!answer || answer->files.empty()) return answer;
         auto opened = sources_of(*std::move(answer));
@@ -133,7 +131,7 @@ sys::Result<Answer> make(const job::Mount& mount, const job::SitePolicy& policy,
     }
     if (auto made = make_mounts({mount}, sources, policy, user, nullptr); !made)
         return made.error();
-    if (!job::part_of<job::Remote>(mount)) return Answer{};
+    if (!mount.kind().is_remote) return Answer{};
     return as_user(user, kSeconds, [&]() -> sys::Result<Answer> {
         const std::string top = policy.mount_root + "/" + mount.target;
         return can_read(top) ? sys::Result<Answer>(Answer{}) : explain(top, errno);
@@ -178,9 +176,8 @@ int try_policy(const std::string& policy_file) {
         return kFailure;
     for (const Trial& trial : trials_of(*policy)) {
         sys::Result<Answer> cannot = Answer{trial.cannot, {}};
-        if (job::has_image(trial.mount))
-            cannot =
-                as_user(user, kSeconds, [&] { return why_no_image(job::source_of(trial.mount)); });
+        if (trial.mount.kind().source == job::SourceForm::image)
+            cannot = as_user(user, kSeconds, [&] { return why_no_image(trial.mount.source); });
         if (!cannot)
             good &= say(trial.what, cannot);
         else if (cannot->text.empty())

@@ -74,9 +74,7 @@ sys::Result<std::string> read_credentials(const job::Mount& mount,
         case Kind::none:
             break;
         case Kind::job:
-            if (const auto* login = job::part_of<job::AccountKey>(mount))
-                return "username=" + login->account + "\npassword=" + login->key + "\n";
-            break;
+            return "username=" + mount.account + "\npassword=" + mount.key + "\n";
         case Kind::user:
             return users;
         case Kind::store:

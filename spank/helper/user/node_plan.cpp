@@ -180,7 +180,11 @@ std::string to_bytes(const NodePlan& plan) {
 
 sys::Result<NodePlan> node_plan_from_bytes(std::string_view bytes) {
     auto plan = sys::decode_whole<NodePlan>(bytes, sys::Reader::Strings::without_zero);
-    if (!plan) return sys::Error{"plan: malformed: not as batchai-helper's user process writes it"};
+    const auto has_kind = [](const job::Mount& mount) {
+        return static_cast<std::size_t>(mount.type) < std::size(job::kMountKinds);
+    };
+    if (!plan || !std::ranges::all_of(plan->mounts, has_kind))
+        return sys::Error{"plan: malformed: not as batchai-helper's user process writes it"};
     for (const WantedSecret& secret : plan->secrets)
         if (!secret.variable.empty() && !job::is_variable_name(secret.variable))
             return sys::Error{"plan: a secret has no valid variable name"};
@@ -194,8 +198,7 @@ std::string outside_path(const std::string& path, const NodePlan& plan,
     for (const auto& mount : plan.mounts) {
         const std::string target = policy.mount_root + "/" + mount.target;
         if (!job::is_within(path, target)) continue;
-        const auto* bind = job::part_of<job::Bind>(mount);
-        return bind != nullptr ? bind->source + path.substr(target.size()) : "";
+        return mount.kind().is_in_place ? mount.source + path.substr(target.size()) : "";
     }
     return path;
 }

@@ -13,6 +13,7 @@
 #include "job/plan.hpp"
 #include "job/policy.hpp"
 #include "spank/helper/request.hpp"
+#include "sys/codec.hpp"
 #include "sys/result.hpp"
 
 namespace batchai::spank {
@@ -24,10 +25,7 @@ struct WantedSecret {
     job::SecretReference reference;
 
     bool operator==(const WantedSecret&) const = default;
-    template <class Archive>
-    void fields(Archive& archive) {
-        archive(variable, target, reference);
-    }
+    BATCHAI_FIELDS(variable, target, reference)
 };
 
 struct NodePlan {
@@ -49,11 +47,8 @@ struct NodePlan {
     std::string failure;   // why the job cannot run here; empty: it can
 
     bool operator==(const NodePlan&) const = default;
-    template <class Archive>
-    void fields(Archive& archive) {
-        archive(mounts, secrets, environment, log_directory, shared_directory, outputs, log_node,
-                record, shared_temp, directory, command, image, shm_size, note, script, failure);
-    }
+    BATCHAI_FIELDS(mounts, secrets, environment, log_directory, shared_directory, outputs, log_node,
+                   record, shared_temp, directory, command, image, shm_size, note, script, failure)
 };
 
 // Call with the user's rights. An error is a job file that cannot be used at all. Later errors go

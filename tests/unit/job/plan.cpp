@@ -199,7 +199,7 @@ BOOST_AUTO_TEST_CASE(a_cluster_volume_of_the_site_is_in_every_job_but_not_over_t
     BOOST_REQUIRE(mounts);
     BOOST_REQUIRE(mounts->size() == 2u);
     BOOST_TEST((*mounts)[1].target == "external");
-    BOOST_TEST(source_of((*mounts)[1]) == "/srv/external");
+    BOOST_TEST((*mounts)[1].source == "/srv/external");
     BOOST_TEST(login_path(spec, policy, "$AZ_BATCHAI_MOUNT_ROOT/external/a").value() ==
                "/srv/external/a");
     spec.outputs = {{"A", "$AZ_BATCHAI_MOUNT_ROOT/external", "", true, ""}};

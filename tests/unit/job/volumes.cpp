@@ -2,6 +2,7 @@
 #include "job/check.hpp"
 #include "job/plan.hpp"
 #include "samples.hpp"
+#include "tests/unit/make_mount.hpp"
 #include "tests/unit/printing.hpp"
 
 using namespace batchai::job;
@@ -82,11 +83,13 @@ BOOST_AUTO_TEST_CASE(volumes_become_mounts_by_the_policy) {
     const auto mounts = plan_mounts(parse_job(job_with(kAll), "j").spec.value(), site);
     BOOST_REQUIRE(mounts.has_value());
     const auto entry = [&site](int i) { return entry_name(site.volumes[i]); };
-    const std::vector<Mount> expected = {
-        {Cifs{{entry(0), "sub", "//smb/s/sub"}, {}, {"acct", "hush"}, 0600, 0750}, "share"},
-        {Bind{{"/blob/c"}}, "blob"},
-        {Nfs{{entry(2), "a/b", "nfs:/export/a/b"}, {"rsize=4096"}}, "nfs", true},
-        {Bind{{"/gluster"}}, "gluster", true}};
+    std::vector<Mount> expected = {{MountType::cifs, "//smb/s/sub", "share", false, false, "",
+                                    entry(0), "sub", "", "acct", "hush", 0600, 0750},
+                                   make_mount(MountType::bind, "/blob/c", "blob"),
+                                   {MountType::nfs, "nfs:/export/a/b", "nfs", true, false, "",
+                                    entry(2), "a/b", "rsize=4096", "", ""},
+                                   make_mount(MountType::bind, "/gluster", "gluster")};
+    expected[3].read_only = true;
     BOOST_TEST(*mounts == expected);
 }
 

@@ -5,6 +5,7 @@
 
 #include "spank/helper/root/mount.hpp"
 #include "spank/helper/root/trusted_policy.hpp"
+#include "tests/unit/make_mount.hpp"
 #include "tests/unit/temporary_directory.hpp"
 
 using namespace batchai;
@@ -29,7 +30,8 @@ BOOST_AUTO_TEST_SUITE(network)
 BOOST_AUTO_TEST_CASE(nfs_is_told_what_mount_nfs_would_tell_it) {
     job::FileSystem entry;
     entry.source = "127.0.0.1:/export/a b";
-    job::Nfs mount{{{}, "", "127.0.0.1:/export/a b/below"}, {}};  // reached from the source
+    job::Mount mount =
+        make_mount(MountType::nfs, "127.0.0.1:/export/a b/below");  // reached from the source
     BOOST_TEST(text_of(spank::nfs_parameters(mount, entry)) ==
                "source=127.0.0.1:/export/a b,addr=127.0.0.1,vers=4.2,clientaddr=127.0.0.1");
     entry.options = {"vers=3", "soft", "port=12049"};
@@ -44,7 +46,8 @@ BOOST_AUTO_TEST_CASE(nfs_is_told_what_mount_nfs_would_tell_it) {
 BOOST_AUTO_TEST_CASE(cifs_belongs_to_the_jobs_user) {
     job::FileSystem entry;
     entry.options = {"vers=3.1.1"};
-    const job::Cifs mount{{{}, "", "//127.0.0.1/share/sub"}, {}, {}, 0640};
+    job::Mount mount = make_mount(MountType::cifs, "//127.0.0.1/share/sub");
+    mount.file_mode = 0640;
     const std::string common =
         "source=//127.0.0.1/share/sub,ip=127.0.0.1,vers=3.1.1,uid=1001,gid=1002,forceuid,forcegid,"
         "file_mode=0640,dir_mode=0777";
@@ -98,7 +101,9 @@ BOOST_AUTO_TEST_CASE(a_credentials_file_is_its_owners_alone) {
     chmod((directory / "server").c_str(), 0757);
     BOOST_TEST(read().has_value() == !root);
     entry.credentials.kind = job::CredentialsSource::Kind::job;
-    const job::Mount mount{job::Fuse{{}, {"acct", "k"}}, "t"};
+    job::Mount mount;
+    mount.account = "acct";
+    mount.key = "k";
     BOOST_TEST(*spank::read_credentials(mount, entry, policy, "") == "username=acct\npassword=k\n");
     entry.credentials.kind = job::CredentialsSource::Kind::user;
     BOOST_TEST(*spank::read_credentials(mount, entry, policy, "own") == "own");
@@ -113,15 +118,18 @@ BOOST_AUTO_TEST_CASE(a_remote_mount_is_what_its_entry_says) {
     entry.user_options = {"vers"};
     entry.file_mode = 0600;
     const auto name = job::entry_name(policy.volumes[0]);
-    const job::Cifs cifs{{name, "a/b", "//evil/s"}, {"vers=2.1"}, {}};
-    const auto approved = spank::approve({cifs, "t"}, "", policy);
+    job::Mount cifs = make_mount(MountType::cifs, "//evil/s", "t", name, "a/b");
+    cifs.options = "vers=2.1";
+    const auto approved = spank::approve(cifs, "", policy);
     BOOST_REQUIRE(approved);
-    const job::Cifs expected{{name, "a/b", "//h/s/a/b"}, {"vers=2.1"}, {}, 0600};
-    BOOST_TEST((*approved == job::Mount{expected, "t"}));
+    job::Mount expected = cifs;
+    expected.source = "//h/s/a/b";
+    expected.file_mode = 0600;
+    BOOST_TEST((*approved == expected));
     const auto refused = [&](auto change) {
-        job::Cifs other = cifs;
+        job::Mount other = cifs;
         change(other);
-        return !spank::approve({other, "t"}, "", policy);
+        return !spank::approve(other, "", policy);
     };
     BOOST_TEST(refused([](auto& other) { other.entry = {}; }));
     BOOST_TEST(refused([](auto& other) { other.entry.name = "other"; }));
@@ -129,7 +137,7 @@ BOOST_AUTO_TEST_CASE(a_remote_mount_is_what_its_entry_says) {
     BOOST_TEST(refused([](auto& other) { other.directory = "../x"; }));
     BOOST_TEST(refused([](auto& other) { other.directory = "a\\..\\x"; }));  // cifs takes it as '/'
     BOOST_TEST(refused([](auto& other) { other.options = "vers=3,uid=0"; }));
-    BOOST_TEST(!spank::approve({job::Nfs{{name, "", ""}, {}}, "t"}, "", policy));
+    BOOST_TEST(refused([](auto& other) { other.type = MountType::nfs; }));
 }
 
 BOOST_AUTO_TEST_CASE(the_kernel_gets_the_options_that_were_checked) {
@@ -140,10 +148,11 @@ BOOST_AUTO_TEST_CASE(the_kernel_gets_the_options_that_were_checked) {
     entry.source = "h:/s";
     entry.user_options = {"rsize"};
     const auto name = job::entry_name(policy.volumes[0]);
-    const auto approved =
-        spank::approve({job::Nfs{{name, "", ""}, {"rsize=1 rsize=2\nro,rw"}}, "t"}, "", policy);
+    job::Mount nfs = make_mount(MountType::nfs, "", "t", name);
+    nfs.options = "rsize=1 rsize=2\nro,rw";
+    const auto approved = spank::approve(nfs, "", policy);
     BOOST_REQUIRE(approved);
-    BOOST_TEST(job::part_of<job::ClientOptions>(*approved)->options == "rsize=1,rsize=2");
+    BOOST_TEST(approved->options == "rsize=1,rsize=2");
     BOOST_TEST(approved->read_only);
 }
 

@@ -4,9 +4,11 @@
 #include <algorithm>
 #include <boost/test/unit_test.hpp>
 
+#include "tests/unit/make_mount.hpp"
 #include "tests/unit/printing.hpp"
 
 using namespace batchai;
+using job::MountType;
 using spank::NodePlan;
 
 BOOST_AUTO_TEST_SUITE(node_plan)
@@ -14,14 +16,15 @@ BOOST_AUTO_TEST_SUITE(node_plan)
 NodePlan example() {
     NodePlan plan;
     const job::EntryName entry{"[[share]]", "a*", "s", "", "//h/s"};
-    plan.mounts = {
-        {job::Bind{{"/a"}}, "x", true},
-        {job::Tmpfs{{"1M"}}, "t/u", false, true},
-        {job::Overlay{{"/lower"}, {"2M"}}, "w"},
-        {job::Squashfs{{"/i.sqsh"}}, "i"},
-        {job::Nfs{{entry, "d", "h:/s/d"}, {"vers=3,a=b"}}, "n"},
-        {job::Cifs{{entry, "d", "//h/s/d"}, {"vers=3"}, {"me", "hush"}, 0640, 0750}, "o"},
-        {job::Fuse{{entry, "", "//h/s"}, {"me", "hush"}}, "f"}};
+    plan.mounts = {make_mount(MountType::bind, "/a", "x"),
+                   make_mount(MountType::tmpfs, "", "t/u"),
+                   make_mount(MountType::overlay, "/lower", "w"),
+                   {MountType::cifs, "//h/s/d", "o", false, false, "", entry, "d", "vers=3", "me",
+                    "hush", 0640, 0750}};
+    plan.mounts[0].read_only = true;
+    plan.mounts[1].no_exec = true;
+    plan.mounts[1].size = "1M";
+    plan.mounts[2].size = "2M";
     plan.environment = {"A=1", "B=two\nlines"};
     plan.log_directory = "/logs";
     plan.outputs = {{"/a/b/outputs", "/a"}, {"/c/outputs/d", "/c"}};
@@ -51,13 +54,13 @@ BOOST_AUTO_TEST_CASE(bytes_that_no_plan_makes_are_refused) {
 BOOST_AUTO_TEST_CASE(a_plan_with_a_zero_byte_in_a_path_is_refused) {
     using namespace std::string_literals;
     NodePlan plan;
-    plan.mounts = {{job::Bind{{"/a"}}, "..\0/x"s}};
+    plan.mounts = {make_mount(MountType::bind, "/a", "..\0/x"s)};
     BOOST_TEST(!spank::node_plan_from_bytes(to_bytes(plan)));
 }
 
 BOOST_AUTO_TEST_CASE(paths_below_a_mount_are_found_outside_of_it) {
     NodePlan plan;
-    plan.mounts = {{job::Bind{{"/srv/share"}}, "myshare"}};
+    plan.mounts = {make_mount(MountType::bind, "/srv/share", "myshare")};
     job::SitePolicy policy;
     policy.mount_root = "/run/batchai/mnt";
     BOOST_TEST(spank::outside_path("/run/batchai/mnt/myshare/out", plan, policy,
@@ -68,7 +71,7 @@ BOOST_AUTO_TEST_CASE(paths_below_a_mount_are_found_outside_of_it) {
                "/home/u/out");
     BOOST_TEST(spank::outside_path("/run/batchai/mnt/.temp/out", plan, policy,
                                    "/tmp/batchai-1-a") == "/tmp/batchai-1-a/out");
-    plan.mounts = {{job::Tmpfs(), "scratch"}};
+    plan.mounts = {make_mount(MountType::tmpfs, "", "scratch")};
     BOOST_TEST(spank::outside_path("/run/batchai/mnt/scratch/out", plan, policy, "/tmp/batchai-1-a")
                    .empty());
 }
