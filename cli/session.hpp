@@ -29,9 +29,8 @@ enum ExitCode {
 using TableMaker = std::function<Table(const nlohmann::json&)>;
 
 struct Session {
-    std::string output;        // -o; empty: not given, which means JSON
-    std::string query;         // --query
-    bool only_errors = false;  // --only-show-errors
+    std::string output;  // -o; empty: not given, which means JSON
+    std::string query;   // --query
     std::function<int()> action;
 
     // Prints a result as -o and --query ask for it. Returns the exit code.

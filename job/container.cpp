@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <string_view>
 
-#include "job/placeholder.hpp"
+#include "job/expand.hpp"
 #include "job/size.hpp"
 #include "sys/shell.hpp"
 

@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
+#include "job/expand.hpp"
 #include "job/names.hpp"
-#include "job/placeholder.hpp"
 #include "job/size.hpp"
 
 namespace batchai::job {

@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "job/names.hpp"
 #include "sys/text.hpp"
 
 namespace batchai::job {
@@ -156,6 +157,28 @@ void Reader::finish() {
         warning(key, near.empty() ? "unknown key, ignored"
                                   : "unknown key, ignored; did you mean '" + near + "'?");
     }
+}
+
+std::optional<SecretReference> read_secret_reference(Reader& reader, const std::string& key) {
+    auto object = reader.object(key);
+    if (!object) return std::nullopt;
+    SecretReference reference;
+    if (auto vault = object->required_object("sourceVault")) {
+        const std::string id = vault->required_string("id");
+        reference.vault = id.substr(id.rfind('/') + 1);
+        if (!id.empty() && !is_object_name(reference.vault))
+            vault->error("id", "'" + id + "' does not end in the name of a key vault");
+        vault->finish();
+    }
+    reference.url = object->required_string("secretUrl");
+    if (has_control(reference.url))
+        object->error("secretUrl", "has a control character in it, such as the end of a line");
+    object->finish();
+    return reference;
+}
+
+std::string describe(const SecretReference& reference) {
+    return "secret '" + reference.url + "' of key vault '" + reference.vault + "'";
 }
 
 }  // namespace batchai::job

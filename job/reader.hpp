@@ -64,8 +64,7 @@ class Reader {
 bool is_comment(const std::string& key);
 
 // Secrets of a key vault that a job file refers to. Here each secret is a file, which the site
-// policy names in [[secret]]. Private to job/, except resolve_secret and may_use (policy.hpp).
-
+// policy names in [[secret]] (resolve_secret in policy.hpp).
 // Reads {"sourceVault": {"id": ".../vaults/NAME"}, "secretUrl": "https://..."} at a key. nullopt:
 // the key is missing.
 std::optional<SecretReference> read_secret_reference(Reader&, const std::string& key);

@@ -10,6 +10,7 @@
 #include "job/names.hpp"
 #include "job/plan.hpp"
 #include "job/policy.hpp"
+#include "job/reader.hpp"
 
 namespace batchai::job {
 
@@ -106,6 +107,29 @@ sys::Result<std::string> own_secret_file(const SitePolicy& policy, const Variabl
         return sys::Error{"secret " + secret.name + ": " + name_of(source) +
                           " is the site's: only the plugin can read it"};
     return source.name;
+}
+
+sys::Result<const SecretPolicy*> resolve_secret(const SitePolicy& policy,
+                                                const SecretReference& reference) {
+    for (const SecretPolicy& candidate : policy.secrets)
+        if (matches(candidate.vault, reference.vault) && matches(candidate.url, reference.url))
+            return &candidate;
+    return sys::Error{describe(reference) + " is unknown here: no [[secret]] of " + policy.file +
+                      " names it"};
+}
+
+sys::Result<void> may_use(const SecretPolicy& secret, const SecretReference& reference,
+                          const sys::UserNames& user) {
+    if (secret.source.kind != CredentialsSource::Kind::store) return {};
+    for (const std::string& allowed : secret.users) {
+        const bool is_group = allowed.starts_with('@');
+        if (!is_group && allowed == user.name) return {};
+        if (is_group && std::find(user.groups.begin(), user.groups.end(), allowed.substr(1)) !=
+                            user.groups.end())
+            return {};
+    }
+    return sys::Error{describe(reference) + " is not for user " + user.name +
+                      ": ask the site's admin"};
 }
 
 sys::Result<ImagePolicy> resolve_image(const SitePolicy& policy, const std::string& image) {

@@ -5,8 +5,8 @@
 
 #include "cli/command_options.hpp"
 #include "cli/job/job_document.hpp"
-#include "job/account.hpp"
 #include "job/names.hpp"
+#include "job/volumes.hpp"
 
 namespace batchai::cli {
 namespace {

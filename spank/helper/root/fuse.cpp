@@ -12,7 +12,7 @@
 #include <chrono>
 #include <utility>
 
-#include "job/placeholder.hpp"
+#include "job/expand.hpp"
 #include "spank/helper/fields.hpp"
 #include "spank/helper/fuse_protocol.hpp"
 #include "spank/helper/root/child.hpp"
@@ -20,6 +20,7 @@
 #include "spank/helper/root/kernel_mount.hpp"
 #include "spank/protocol.hpp"
 #include "sys/file.hpp"
+#include "sys/paths.hpp"
 #include "sys/text.hpp"
 
 namespace batchai::spank {
@@ -81,11 +82,9 @@ std::vector<Parameter> parameters(const FuseMount& fuse, int device) {
             {"allow_other", "", true}};
 }
 
-sys::Result<std::string> fusermount_path() {
-    char path[4096];
-    const ssize_t n = readlink("/proc/self/exe", path, sizeof path);
-    if (n <= 0 || n == sizeof path) return sys::errno_error("/proc/self/exe");
-    const std::string self(path, static_cast<std::size_t>(n));
+// Beside this program.
+std::string fusermount_path() {
+    const std::string self = sys::own_executable();
     return self.substr(0, self.rfind('/') + 1) + "batchai-fusermount";
 }
 
@@ -153,9 +152,7 @@ sys::Result<void> mount_fuse(const FuseMount& fuse, int target, int seconds, con
                        program.cache, fuse.user.uid, fuse.user.gid});
     if (!command) return command.error();
     program.command = *std::move(command);
-    auto fusermount = fusermount_path();
-    if (!fusermount) return fusermount.error();
-    program.fusermount = *std::move(fusermount);
+    program.fusermount = fusermount_path();
 
     sys::UniqueFd device(open("/dev/fuse", O_RDWR | O_CLOEXEC));
     if (!device) return sys::errno_error("/dev/fuse");

@@ -6,7 +6,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <chrono>
 #include <cstdlib>
 #include <memory>
@@ -18,6 +17,7 @@
 #include "spank/protocol.hpp"
 #include "sys/pipe.hpp"
 #include "sys/subprocess.hpp"
+#include "sys/text.hpp"
 
 namespace batchai::spank {
 namespace {
@@ -46,11 +46,6 @@ sys::Program squeue(unsigned job, int output) {
 
 bool is_number(const std::string& text) {
     return !text.empty() && text.find_first_not_of("0123456789") == text.npos;
-}
-
-std::string first_line(std::string text) {
-    text.resize(std::min(text.find('\n'), text.size()));
-    return text.empty() ? "squeue did not answer" : text;
 }
 
 // Users choose the arguments of set-user-ID programs, which belong to root too. So compare the
@@ -113,11 +108,12 @@ sys::Result<std::string> SubmissionTime::wait() {
         time_ = submission_time(lines, job_);
         if (!time_.empty()) break;
         const bool refused = lines.find("Invalid job id") != lines.npos;
+        const std::string answer = sys::first_line(lines);
         if (!may_succeed || refused || Clock::now() + kAgain > deadline)
             return sys::Error{
                 fmt::format("slurmctld does not say when job {0} was submitted: {1}. Run 'squeue "
                             "--jobs={0}' as root on this node",
-                            job_, first_line(lines))};
+                            job_, answer.empty() ? "squeue did not answer" : answer)};
         std::this_thread::sleep_for(kAgain);
         ask();
     }
