@@ -107,17 +107,6 @@ BOOST_AUTO_TEST_CASE(options_over_64_KiB_are_refused) {
     BOOST_TEST(!check(true));
 }
 
-BOOST_AUTO_TEST_CASE(an_empty_option_is_refused_with_a_line) {
-    answer("echo; echo; echo");
-    for (int option = 0; option < spank::kOptionCount; ++option) give(option, "");
-    BOOST_TEST(!check(true));
-    BOOST_TEST(said() ==
-               "batchai: --batchai-job: is empty: give it a value\n"
-               "batchai: --batchai-mount: is empty: give it a value\n"
-               "batchai: --batchai-prep: is empty: give it a value\n"
-               "batchai: --batchai-output: is empty: give it a value\n");
-}
-
 // The environment of a task of job 1, which has a job file.
 struct Inside : Login {
     static constexpr const char* kNames[] = {"SLURM_JOB_ID",

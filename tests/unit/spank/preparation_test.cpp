@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "spank/prep/preparation.hpp"
 
-#include <sys/stat.h>
-
 #include <boost/test/unit_test.hpp>
 
 #include "job/record.hpp"
@@ -50,21 +48,6 @@ BOOST_AUTO_TEST_CASE(success_leaves_logs_and_events) {
     BOOST_TEST(events[1].kind == Kind::prepared);
 }
 
-BOOST_AUTO_TEST_CASE(failure_is_one_line_everywhere) {
-    what.command = "exit 9";
-    const auto done = spank::prepare(what);
-    BOOST_REQUIRE(!done);
-    const std::string line =
-        "batchai: n1: job preparation failed with exit code 9; see stderr-job_prep-n1.txt";
-    BOOST_TEST(done.error().message == line);
-    BOOST_TEST(has("execution-n1.log", line));
-    const auto events = job::read_events(what.record);
-    BOOST_REQUIRE(!events.empty());
-    BOOST_TEST(events.back().kind == Kind::failed);
-    BOOST_TEST(events.back().message == line);
-    BOOST_TEST(events.back().code == "JobPreparationFailed");
-}
-
 BOOST_AUTO_TEST_CASE(the_execution_log_reads_as_the_services) {
     what.command = "echo out; for i in $(seq 1000); do echo line $i; done >&2; exit 9";
     BOOST_TEST(!spank::prepare(what));
@@ -87,25 +70,6 @@ BOOST_AUTO_TEST_CASE(a_failure_names_the_log_outside_of_the_job) {
                "/srv/out/stderr-job_prep-n1.txt");
 }
 
-BOOST_AUTO_TEST_CASE(the_failure_of_a_killed_preparation_is_logged_as_it_is) {
-    what.command = "touch " + directory / "ran";
-    spank::log_failure(what, "batchai: n1: batchai-prep was ended by signal 9");
-    BOOST_TEST(has("execution-n1.log", " batchai: n1: batchai-prep was ended by signal 9\n"));
-    const auto events = job::read_events(what.record);
-    BOOST_REQUIRE(events.size() == 1U);
-    BOOST_TEST(events[0].kind == Kind::failed);
-    BOOST_TEST(events[0].message == "batchai: n1: batchai-prep was ended by signal 9");
-    BOOST_TEST(!std::filesystem::exists(directory / "ran"));
-}
-
-BOOST_AUTO_TEST_CASE(a_job_on_one_node_has_logs_without_a_name) {
-    what.log_node.clear();
-    what.command = "true";
-    BOOST_TEST(spank::prepare(what).has_value());
-    BOOST_TEST(std::filesystem::exists(directory / "logs/stdout-job_prep.txt"));
-    BOOST_TEST(std::filesystem::exists(directory / "logs/execution.log"));
-}
-
 BOOST_AUTO_TEST_CASE(a_script_that_is_not_there_is_a_failure) {
     what.expect = directory / "train.py";
     BOOST_TEST(!spank::prepare(what));
@@ -118,16 +82,6 @@ BOOST_AUTO_TEST_CASE(a_script_that_is_a_directory_is_a_failure) {
     const auto done = spank::prepare(what);
     BOOST_REQUIRE(!done);
     BOOST_TEST(done.error().message.ends_with("the job's script is not a file"));
-}
-
-BOOST_AUTO_TEST_CASE(a_log_that_is_not_a_regular_file_fails_without_a_wait) {
-    const std::string fifo = what.output + "/stdout-job_prep-n1.txt";
-    BOOST_REQUIRE(mkfifo(fifo.c_str(), 0600) == 0);
-    what.command = "touch " + directory / "ran";
-    const auto done = spank::prepare(what);
-    BOOST_REQUIRE(!done);
-    BOOST_TEST(done.error().message.ends_with("stdout-job_prep-n1.txt: not a regular file"));
-    BOOST_TEST(!std::filesystem::exists(directory / "ran"));
 }
 
 BOOST_AUTO_TEST_CASE(the_same_preparation_is_skipped_where_the_site_lets_it) {
