@@ -134,18 +134,6 @@ is_numbered_in_state() { [ "$(batchai job show -n "$1" --query executionState)" 
     [[ $(jq -r '.executionInfo.errors[0].message' said) == *"code 7"* ]]
 }
 
-@test "job show of a preparation that failed has the node's one line" {
-    write_job prep.json 2 '[ $(hostname) = n1 ] || exit 5'
-    batchai job create "${scope[@]}" -n prep -f prep.json
-    run ! batchai job wait "${scope[@]}" -n prep
-    batchai job show "${scope[@]}" -n prep >said
-    [ "$(jq -r .executionState said)" = failed ]
-    line=$(jq -r '.executionInfo.errors[0].message' said)
-    [[ $line == *n2* ]]
-    grep -qF "$line" "$(record)"/slurm-*.out
-    grep -qF "$line" "$(stdouterr)/execution-n2.log"
-}
-
 @test "job stacks prints at which line of Python each rank of a running job is, and the job goes on" {
     cat >late.py <<SCRIPT
 import os, time
@@ -216,32 +204,6 @@ SCRIPT
     unset SQUEUE_STATES SQUEUE_FORMAT SQUEUE_USERS
     scancel "$job"
     eventually is_numbered_in_state "$job" failed
-}
-
-@test "a job of plain sbatch is known by its Slurm number" {
-    write_command plain.json 1 'echo plain'
-    sed -i 's/<AZURE_BATCHAI_STORAGE_ACCOUNT>/a/' plain.json
-    submit_alice -N 1 -o out --batchai-job=plain.json --wrap 'exec batchai-launch --job "$BATCHAI_JOB_FILE"'
-    [ "$(wait_job "$job")" = COMPLETED ]
-    [ "$(batchai job show -n "$job" --query executionState)" = '"succeeded"' ]
-    [ "$(batchai job file stream -j "$job" -f stdout.txt 2>/dev/null)" = plain ]
-    [ "$(batchai job list --query "[].slurm.jobId | [0]")" = "$job" ]
-}
-
-has_started() { [ -s "$(echo "$records"/*-"$1"/slurm_job_id)" ]; }
-
-@test "each task of a job array has its own state" {
-    write_command plain.json 1 true
-    sed -i 's/<AZURE_BATCHAI_STORAGE_ACCOUNT>/a/' plain.json
-    submit_alice -N 1 -o out --array=0-1 --batchai-job=plain.json --wrap 'exit $((SLURM_ARRAY_TASK_ID + 3))'
-    records=$(alice_home)/.local/share/batchai/jobs
-    for task in 0 1; do
-        eventually has_started $task
-        id=$(tail -n 1 "$records/"*-$task/slurm_job_id)
-        [ "$id" = "${job}_$task" ]
-        eventually is_numbered_in_state "$id" failed
-        [ "$(batchai job show -n "$id" --query executionInfo.exitCode)" = $((task + 3)) ]
-    done
 }
 
 @test "a job created in an array task is no array task" {

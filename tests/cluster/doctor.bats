@@ -413,3 +413,10 @@ fuse=('[program.t]' 'command = ["/bin/true"]' '[[allow]]' 'name = "t"' 'type = "
     diff <(awk '$1 == "check" || $1 == "doctor" { print substr($0, 10, 11) }' <<<"$output" | sed 's/ *$//' | sort -u) \
         <(sed -n '/^.Ss Checks/,/^.Ss/s/^\.It Li //p' "$BATCHAI_SOURCE/docs/man/batchai.1" | sort -u)
 }
+
+@test "admin check --json says where a policy is wrong" {
+    echo "[[share]" >policy/batchai.toml
+    options=(--json)
+    run -1 --separate-stderr look
+    [[ $(jq -r '.[] | select(.state == "error") | .check + " " + .message' <<<"$output") = "policy $place/policy/batchai.toml:1:"* ]]
+}

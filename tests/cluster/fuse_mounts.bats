@@ -21,8 +21,6 @@ setup() {
     mkdir -m 777 "$served/below"
 }
 
-rounds=$(often 20)
-
 # write_and_read NAME: a job of two nodes on that volume.
 write_and_read() {
     write_script job.sh 'cd $AZ_BATCHAI_JOB_MOUNT_ROOT/data' 'echo "from $SLURMD_NODENAME" >script' 'cat script' \
@@ -235,30 +233,6 @@ no_daemons() { [ -z "$(daemons)" ]; }
     done
     scancel "$job"
     [ "$(wait_job "$job")" = CANCELLED ]
-}
-
-@test "after kill -9 of the helper at any moment nothing is left" {
-    for ((round = 0; round < 5 * rounds; round++)); do
-        submit_alice -N 2 -o out --batchai-mount="volume=sshfs:data,volume=s3fs:s3" --wrap true
-        until [[ $(job_state "$job") != PENDING ]]; do sleep 0.02; done
-        sleep "0.0$((RANDOM % 10))"
-        kill_when_seen '^batchai-helper setup'
-        [[ "$(wait_job "$job")" =~ ^(COMPLETED|FAILED)$ ]]
-        assert_clean
-    done
-}
-
-@test "after kill -9 of a teardown nothing is left when the next job has begun" {
-    for ((round = 0; round < rounds; round++)); do
-        submit_alice -N 2 -o out --batchai-mount="volume=sshfs:data,volume=s3fs:s3" --wrap 'touch started; sleep 1000'
-        eventually test -e started
-        scancel "$job"
-        kill_when_seen '^batchai-helper teardown'
-        [ "$(wait_job "$job")" = CANCELLED ]
-        as_alice srun -N 2 --batchai-mount=tmpfs:t true
-        rm started
-        assert_clean
-    done
 }
 
 @test "a requeued job has its mount anew" {

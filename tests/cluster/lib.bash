@@ -160,6 +160,7 @@ nothing_left() { [ -z "$(leftovers)" ]; }
 # before the first test. What a job leaves has a few seconds to go away. After a failure the cluster
 # is put right, so that the next test fails only for its own reasons.
 assert_clean() {
+    : "${MINISLURM_DIR:?this file has no cluster of its own: give it a teardown}" # else processes of others end
     deadline=10 eventually nothing_left && return
     local found
     found=$(leftovers)

@@ -116,16 +116,6 @@ shown_in_ps() {
 # waits for a file "go" there.
 waiting_preparation() { echo "touch $work/preparing.\$(hostname); while [ ! -e $work/go ]; do sleep 0.1; done; : $1"; }
 
-# kill_when_seen NAME: kill -9 of the nodes' processes of that name as soon as there is one, or none
-# in about the time that a job takes.
-kill_when_seen() {
-    local end=$((SECONDS + 6))
-    while ((SECONDS < end)); do
-        # shellcheck disable=SC2046
-        if kill -9 $(on_node_named "$1") 2>/dev/null; then return; fi
-    done
-}
-
 # kill_all NAME: kill -9 of the nodes' processes of that name, of which there must be some.
 kill_all() {
     local found

@@ -51,13 +51,6 @@ setup() { enter_work; }
     assert_clean
 }
 
-@test "a failing preparation fails the job with one line" {
-    submit_alice -N 2 -o out --batchai-output="$work" --batchai-prep='[ $(hostname) = n1 ] || exit 3' --wrap 'touch started'
-    [ "$(wait_job "$job")" = FAILED ]
-    [ "$(one_line out)" = "batchai: n2: job preparation failed with exit code 3; see $work/stderr-job_prep-n2.txt" ]
-    [ ! -e started ]
-}
-
 @test "a process that has left its job's step is gone with the job" {
     as_alice srun --batchai-mount="$data:a:ro" sh -c 'setsid sleep 1003 >/dev/null 2>&1 & sleep 0.2'
     assert_clean

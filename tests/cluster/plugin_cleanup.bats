@@ -22,49 +22,6 @@ setup() { enter_work; }
     assert_clean
 }
 
-@test "after kill -9 of a job's slurmstepd nothing is left" {
-    need_root
-    running_job
-    # shellcheck disable=SC2046
-    kill -9 $(on_node_named "^slurmstepd: .$job[.]")
-    scancel "$job" # Slurm itself would take minutes to notice
-    eventually job_is_over "$job"
-    assert_clean
-}
-
-@test "after kill -9 of the root helper the job fails with one line and nothing is left" {
-    need_root
-    as_alice srun -w n1 true # the next number is ours
-    next=$(($(scontrol show config | awk '$1 == "NEXT_JOB_ID" { print $3 }')))
-    on_node n1 sh -c "mkdir -m 700 -p /run/batchai/jobs/mini-$next && flock /run/batchai/jobs/mini-$next sleep 1004" &
-    lock=$!
-    eventually on_node n1 test -d "/run/batchai/jobs/mini-$next"
-    submit_alice -N 1 -w n1 -o out --batchai-mount="$open:a" --wrap 'touch started'
-    [ "$job" = "$next" ]
-    eventually has_helper
-    # shellcheck disable=SC2046
-    kill -9 $(on_node_named '^batchai-helper setup')
-    # shellcheck disable=SC2046
-    kill $(on_node_named '^sleep 1004')
-    wait "$lock" || true
-    [ "$(wait_job "$job")" = FAILED ]
-    [ "$(one_line out)" = "batchai: n1: batchai-helper was ended by signal 9" ]
-    [ ! -e started ]
-}
-
-has_helper() { [ -n "$(on_node_named '^batchai-helper')" ]; }
-
-@test "after kill -9 of the root helper at any moment nothing is left" {
-    need_root
-    rounds=$(often 100 2)
-    for ((round = 0; round < rounds; round++)); do
-        submit_alice -N 2 -o out --batchai-mount="$data:a:ro,tmpfs:t,overlay=$data:o" --batchai-prep=true --wrap true
-        kill_when_seen '^batchai-helper setup'
-        [[ "$(wait_job "$job")" =~ ^(COMPLETED|FAILED)$ ]]
-        assert_clean
-    done
-}
-
 @test "a process that has left its job's step is gone with the job" {
     as_alice srun --batchai-mount="$data:a:ro" sh -c 'setsid sleep 1003 >/dev/null 2>&1 & sleep 0.2'
     assert_clean

@@ -111,25 +111,3 @@ rounds=$(often 20 2)
 }
 
 no_slurmd_on_n1() { [ -z "$(on_node_named '^slurmd -N n1')" ]; }
-
-@test "after kill -9 of the preparation at any moment nothing is left" {
-    need_root
-    for ((round = 0; round < rounds; round++)); do
-        submit_alice -N 2 -o out --batchai-mount="$data:a:ro" --batchai-prep='sleep 1000 & sleep 0.2' --wrap true
-        kill_when_seen '^batchai-prep'
-        [[ "$(wait_job "$job")" =~ ^(COMPLETED|FAILED)$ ]]
-        assert_clean
-    done
-}
-
-@test "after kill -9 of a teardown at any moment nothing is left when the next job has begun" {
-    need_root
-    for ((round = 0; round < rounds; round++)); do
-        running_job
-        scancel "$job"
-        kill_when_seen '^batchai-helper teardown'
-        [ "$(wait_job "$job")" = CANCELLED ]
-        as_alice srun -N 2 --batchai-mount="$data:a:ro" true
-        assert_clean
-    done
-}

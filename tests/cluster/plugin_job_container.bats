@@ -48,13 +48,6 @@ look='cat $AZ_BATCHAI_JOB_MOUNT_ROOT/a/file'
     done
 }
 
-@test "a failing preparation fails the job with one line" {
-    submit_alice -N 2 -o out --batchai-output="$work" --batchai-prep='[ $(hostname) = n1 ] || exit 3' --wrap 'touch started'
-    [ "$(wait_job "$job")" = FAILED ]
-    [ "$(one_line out)" = "batchai: n2: job preparation failed with exit code 3; see $work/stderr-job_prep-n2.txt" ]
-    [ ! -e started ]
-}
-
 @test "a process that has left its job's namespaces does not outlive the job with the job's mounts" {
     leave_behind "unshare --user --map-root-user --mount sh -c 'touch left; exec sleep 1003'"
     assert_clean

@@ -142,13 +142,6 @@ open(\"file\", \"w\")"'
     [ -e "$data/file" ]
 }
 
-@test "all steps of a job have the same temporary directory on a node" {
-    write_script job.sh 'touch $AZ_BATCHAI_JOB_TEMP/mine' 'srun -N 1 -w $SLURMD_NODENAME sh -c "ls \$AZ_BATCHAI_JOB_TEMP"'
-    submit_alice -N 2 -o out --batchai-mount="$open:a" job.sh
-    [ "$(wait_job "$job")" = COMPLETED ]
-    grep -qx mine out
-}
-
 @test "the temporary directory has one path on all nodes, is each node's own, and takes no mount of the job" {
     write_script job.sh 'srun sh -c "hostname >\$AZ_BATCHAI_JOB_TEMP/node"' 'srun -Q sh -c "echo \$AZ_BATCHAI_JOB_TEMP \$(cat \$AZ_BATCHAI_JOB_TEMP/node)"' \
         'ls -d /tmp/batchai-$SLURM_JOB_ID-*'
@@ -265,17 +258,4 @@ refused_mount_root() {
     run as_alice srun -Q --batchai-mount="$open:b" sh -c "echo $root; ls $root"
     make_site
     [ "$output" = $'/run/mnt/batchai\nb' ]
-}
-
-@test "two jobs at once on a node have each their own mounts" {
-    write_script job.sh 'ls $AZ_BATCHAI_JOB_MOUNT_ROOT' 'touch started.$SLURM_JOB_ID' 'while [ ! -e done ]; do sleep 0.1; done' 'ls $AZ_BATCHAI_JOB_MOUNT_ROOT'
-    submit_alice -w n1 -o out.a --batchai-mount="$open:a" job.sh
-    first=$job
-    submit_alice -w n1 -o out.b --batchai-mount="$open:b" job.sh
-    eventually test -e "started.$first" -a -e "started.$job"
-    touch done
-    [ "$(wait_job "$first")" = COMPLETED ]
-    [ "$(wait_job "$job")" = COMPLETED ]
-    [ "$(cat out.a)" = $'a\na' ]
-    [ "$(cat out.b)" = $'b\nb' ]
 }

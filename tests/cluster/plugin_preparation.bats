@@ -202,15 +202,6 @@ failed_with() {
     [ ! -e started ]
 }
 
-@test "a preparation that is killed is in the execution log and the record with the same line" {
-    write_job job.json 1 'kill -9 $PPID'
-    submit_alice -N 1 -o out --batchai-job=job.json --wrap 'touch started'
-    failed_with "batchai: n1: batchai-prep was ended by signal 9" out
-    [ ! -e started ]
-    grep -qF "$(cat out)" "$(stdouterr)/execution.log"
-    grep -F "$(cat out)" "$(record)/events-n1.jsonl" | grep -qF '"kind":"failed"'
-}
-
 @test "a preparation whose task is killed is logged once, by the next task of the node" {
     write_job job.json 1 'kill -9 $(ps -o ppid= $PPID)'
     run as_alice salloc -N 1 --batchai-job=job.json sh -c 'srun true; srun true; srun true'
