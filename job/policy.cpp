@@ -228,6 +228,22 @@ ClusterPolicy read_cluster(Table& table) {
     return cluster;
 }
 
+// A flag could not be given up on the command line, so it is not a key.
+void read_launch(Table& table, LaunchOptions& launch) {
+    for (const LaunchOption* option : kLaunchOptions) {
+        if (option->kind == LaunchOption::Kind::flag) continue;
+        const std::string key = option->policy_key();
+        std::string text;
+        table.read_text(key, text);
+        if (!table.has(key)) continue;
+        if (const std::string why = option->refuse(text); !why.empty())
+            table.error(key, why);
+        else
+            launch[option->name] = text;
+    }
+    table.finish();
+}
+
 void read_prepare(Table& job, bool& all_nodes) {
     std::string when = "all-nodes";
     job.read("prepare", when);
@@ -253,6 +269,7 @@ void read_sections(Table& root, SitePolicy& policy) {
         job.read("exclusive", policy.exclusive);
         job.finish();
     }
+    for (Table& launch : root.table("launch")) read_launch(launch, policy.launch);
     // Read these before the tables that name them.
     policy.programs = read_programs(root);
     policy.containers = read_containers(root);

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "job/file_system.hpp"
+#include "job/launch_options.hpp"
 #include "job/spec.hpp"
 #include "sys/codec.hpp"
 #include "sys/result.hpp"
@@ -112,6 +113,7 @@ struct SitePolicy {
     std::vector<SecretPolicy> secrets;
     std::map<Priority, PriorityPolicy> priorities;
     std::map<std::string, ClusterPolicy> clusters;
+    LaunchOptions launch;  // [launch]: for options that the user does not give
 };
 
 struct ParsedPolicy {

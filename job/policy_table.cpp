@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "job/document.hpp"
 #include "job/file_system.hpp"
 #include "job/names.hpp"
 #include "job/reader.hpp"
@@ -59,6 +60,19 @@ void Table::read(const std::string& key, std::vector<std::string>& target) {
         if (const auto value = (*array)[i].value_exact<std::string>()) target.push_back(*value);
     if (array == nullptr || target.size() != array->size())
         error(key, "expected an array of strings");
+}
+
+void Table::read_text(const std::string& key, std::string& target) {
+    if (!has(key)) return;
+    const toml::node& node = *table_.get(key);
+    if (const auto whole = node.value_exact<std::int64_t>())
+        target = std::to_string(*whole);
+    else if (const auto number = node.value_exact<double>())
+        target = Json(*number).dump();
+    else if (const auto text = node.value_exact<std::string>())
+        target = *text;
+    else
+        error(key, "expected a number or a string");
 }
 
 void Table::read_mode(const std::string& key, unsigned& target) {

@@ -35,6 +35,9 @@ class Table {
     void read(const std::string& key, std::vector<std::string>& target);  // an array of strings
     void read_mode(const std::string& key, unsigned& target);             // "0755"
 
+    // A number, or a string: the value of a command line's option.
+    void read_text(const std::string& key, std::string& target);
+
     // A string. An empty one is an error.
     void read_name(const std::string& key, std::string& target);
     void require(const std::string& key, std::string& target);

@@ -54,6 +54,18 @@ Json identity_json(const Identity& identity) {
             {"cluster", identity.cluster}};
 }
 
+// {"restarts": 2, "requeueOn": "signal", "label": true}
+Json launch_json(const LaunchOptions& launch) {
+    Json json = Json::object();
+    for (const LaunchOption* option : kLaunchOptions) {
+        const auto given = launch.find(option->name);
+        if (given == launch.end()) continue;
+        Json value = Json::parse(given->second, nullptr, false);
+        json[option->key] = value.is_discarded() ? Json(given->second) : std::move(value);
+    }
+    return json;
+}
+
 // True for a snapshot at the path of write_snapshot.
 bool is_in_place(const std::string& file_name, const Identity& identity,
                  const std::string& records) {
@@ -93,7 +105,8 @@ sys::Result<std::string> data_directory() {
 
 sys::Result<std::string> write_snapshot(const ParsedJob& parsed, const std::string& file_name,
                                         Identity identity, const std::string& storage_account,
-                                        const std::string& storage_key) {
+                                        const std::string& storage_key,
+                                        const LaunchOptions& launch) {
     const auto data = data_directory();
     if (!data) return data;
     const std::string records = *data + "/jobs";
@@ -110,6 +123,7 @@ sys::Result<std::string> write_snapshot(const ParsedJob& parsed, const std::stri
     Json root = parsed.document->root();
     fill_in(root, parsed.spec->volumes, storage_account, storage_key);
     root["batchai"] = identity_json(identity);
+    if (!launch.empty()) root["batchai"]["launch"] = launch_json(launch);
     return store(root, records + "/" + identity.uuid);
 }
 

@@ -6,6 +6,7 @@
 
 #include <string>
 
+#include "job/launch_options.hpp"
 #include "job/spec.hpp"
 #include "sys/result.hpp"
 
@@ -17,13 +18,15 @@ sys::Result<std::string> data_directory();
 // Writes <data directory>/jobs/<uuid>/job.json (0600 in a 0700 directory) and returns its path. An
 // empty identity.uuid makes a new one. The job file must be without errors. If storage_account is
 // not empty, it replaces the placeholder, and storage_key is the key of its shares and containers
-// without a key in the file (volumes.hpp).
+// without a key in the file (volumes.hpp). launch: what `batchai` gives batchai-launch, for job
+// show.
 //
 // If the job file is a snapshot already and its file is in the data directory, nothing is written
 // and file_name is returned. A copy of a snapshot becomes a new job, with a uuid of its own.
 sys::Result<std::string> write_snapshot(const ParsedJob&, const std::string& file_name,
                                         Identity identity, const std::string& storage_account,
-                                        const std::string& storage_key = {});
+                                        const std::string& storage_key = {},
+                                        const LaunchOptions& launch = {});
 
 // Marks the record of a job that was handed to sbatch and whose number is not known yet. `batchai`
 // asks Slurm for the number and removes the file.

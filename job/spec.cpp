@@ -140,6 +140,7 @@ void read_identity(Reader& root, JobSpec& spec) {
     for (const std::string& part : {cluster.resource_group, cluster.workspace, cluster.name})
         if (!identity.cluster.empty() && !is_object_name(part))
             reader->error("cluster", "'" + part + "' is not a name");
+    reader->ignore({"launch"});
     reader->finish();
     spec.identity = identity;
 }

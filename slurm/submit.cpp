@@ -36,10 +36,13 @@ std::vector<std::string> sbatch_arguments(const Submission& submission) {
 }
 
 std::string batch_script(const Submission& submission) {
-    return "#!/bin/bash\nexec " + sys::shell_quoted(submission.launcher) +
-           (submission.without_plugin
-                ? " --without-plugin --job " + sys::shell_quoted(submission.job_file)
-                : " --job \"$BATCHAI_JOB_FILE\"") +
+    std::string command = "exec " + sys::shell_quoted(submission.launcher);
+    for (const std::string& argument : submission.launch_arguments)
+        command += " " + sys::shell_quoted(argument);
+    if (submission.without_plugin) command += " --without-plugin";
+    return "#!/bin/bash\n" + command + " --job " +
+           (submission.without_plugin ? sys::shell_quoted(submission.job_file)
+                                      : "\"$BATCHAI_JOB_FILE\"") +
            "\n";
 }
 

@@ -17,10 +17,11 @@ struct Submission {
     std::string partition;  // empty: the default one
     std::string gres;       // per node; empty: none
     std::string job_file;
-    bool without_plugin = false;            // batchai-launch gets the job file, not sbatch
-    std::string comment;                    // empty: pass_through has one
-    std::string output;                     // of the batch script
-    std::string launcher;                   // batchai-launch
+    bool without_plugin = false;  // batchai-launch gets the job file, not sbatch
+    std::string comment;          // empty: pass_through has one
+    std::string output;           // of the batch script
+    std::string launcher;         // batchai-launch
+    std::vector<std::string> launch_arguments;
     std::vector<std::string> pass_through;  // --account=… and other options of sbatch
     bool exclusive = true;                  // no other job runs on the nodes
 };

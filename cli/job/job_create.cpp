@@ -95,6 +95,7 @@ sys::Result<slurm::Submission> plan(const CreateArgs& args, const job::SitePolic
     submission.partition = cluster.partition;
     submission.gres = cluster.gres;
     submission.launcher = launcher;
+    submission.launch_arguments = job::arguments_of(args.input.launch);
     submission.without_plugin = args.without_plugin;
     submission.job_file = args.input.config_file;
     std::error_code gone;
@@ -103,6 +104,8 @@ sys::Result<slurm::Submission> plan(const CreateArgs& args, const job::SitePolic
     submission.exclusive = policy.exclusive;
     std::vector<std::string> given = args.named;
     given.insert(given.end(), args.after_dashes.begin(), args.after_dashes.end());
+    if (args.input.launch.contains(job::kRequeueOn.name))
+        submission.pass_through.emplace_back("--requeue");
     const std::string priority = job::priority_option(policy, job.spec().priority);
     if (!priority.empty() && !gives(given, "--nice", "") && !gives(given, "--qos", "-q") &&
         std::getenv("SBATCH_QOS") == nullptr)
@@ -251,6 +254,9 @@ int run(const Session& session, CreateArgs args) {
     if (is_files && file->spec) args.input.cluster = file->spec->cluster;
     const auto policy = load_site_policy();
     if (!policy) return fail(kEnvironment, policy.error());
+    const bool may_requeue = !gives(args.after_dashes, "--no-requeue", "");
+    if (auto right = complete_launch(args.input.launch, *policy, may_requeue); !right)
+        return fail(kBadInput, right.error());
     auto store = open_store();
     if (!store) return fail(kEnvironment, store.error());
     auto cluster = bind_cluster(store->history, *policy, job::cluster_of(args.input.identity()));
@@ -316,6 +322,7 @@ void add_job_create(CLI::App& parent, Session& session) {
     verb->add_flag("--dry-run", args->dry_run, "check, print the sbatch command, submit nothing");
     verb->add_option("--partition", args->partition, "instead of the cluster's")
         ->group("Passed on to sbatch");
+    add_launch_options(*verb, args->input.launch, true);
     add_sbatch_option(*verb, args, "-A,--account", "--account", "account");
     add_sbatch_option(*verb, args, "--qos", "--qos", "quality of service");
     add_sbatch_option(*verb, args, "--reservation", "--reservation", "reservation");

@@ -8,6 +8,7 @@
 
 #include "cli/output/time_text.hpp"
 #include "job/duration.hpp"
+#include "job/launch_options.hpp"
 #include "job/layout.hpp"
 #include "job/toolkit/toolkit.hpp"
 #include "slurm/jobs.hpp"
@@ -127,6 +128,19 @@ json cluster_reference(const job::Identity& identity) {
             {"resourceGroup", cluster.resource_group}};
 }
 
+// What `job create` or `job run` gave batchai-launch; null: nothing, or the job has a script.
+json launch_facts(const json& snapshot) {
+    static const json shape = [] {
+        json all = json::object();
+        for (const job::LaunchOption* option : job::kLaunchOptions) all[option->key] = nullptr;
+        return all;
+    }();
+    const json none = json::object();
+    return snapshot.is_object()
+               ? shaped(snapshot.value("batchai", none).value("launch", json()), shape)
+               : json();
+}
+
 json text_or_null(const std::string& text) {
     return text.empty() ? json() : json(text);
 }
@@ -200,6 +214,7 @@ json job_document(const JobRow& row, const Execution& execution, const json& sna
     document["provisioningState"] = row.deleting ? "deleting" : "succeeded";
     document["provisioningStateTransitionTime"] = iso_time(row.created);
     document["resourceGroup"] = identity.resource_group;
+    document["launch"] = launch_facts(snapshot);
     document["type"] = "Microsoft.BatchAI/workspaces/experiments/jobs";
     document["slurm"] = slurm_facts(row, execution, preparation);
     return document;

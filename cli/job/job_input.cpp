@@ -87,6 +87,39 @@ void add_job_input(CLI::App& verb, JobInput& input) {
     ignore_options(verb, {"-l,--location"});
 }
 
+void add_launch_options(CLI::App& verb, job::LaunchOptions& launch, bool has_queue) {
+    for (const job::LaunchOption* option : job::kLaunchOptions) {
+        if (!has_queue && (option == &job::kRequeueOn || option == &job::kMaxRequeues)) continue;
+        const auto take = [&launch, option](const std::string& text) {
+            launch[option->name] = text;
+        };
+        const auto check = [option](const std::string& text) { return option->refuse(text); };
+        const std::string name = std::string("--") + option->name;
+        auto* const added =
+            option->kind == job::LaunchOption::Kind::flag
+                ? verb.add_flag_callback(
+                      name, [take] { take("true"); }, option->description)
+                : verb.add_option_function<std::string>(name, take, option->description)
+                      ->check(check)
+                      ->type_name(option->value);
+        added->group("Passed on to batchai-launch");
+    }
+}
+
+sys::Result<void> complete_launch(job::LaunchOptions& launch, const job::SitePolicy& policy,
+                                  bool may_requeue) {
+    const std::string on = job::kRequeueOn.name, most = job::kMaxRequeues.name;
+    if (!may_requeue && launch.contains(on))
+        return sys::Error{"--requeue-on and sbatch's --no-requeue exclude each other"};
+    const bool is_limited = launch.contains(most);
+    launch.insert(policy.launch.begin(), policy.launch.end());
+    if (!may_requeue) launch.erase(on);
+    if (launch.contains(on)) return {};
+    launch.erase(most);
+    if (is_limited) return sys::Error{"--max-requeues requires --requeue-on"};
+    return {};
+}
+
 sys::Result<job::SitePolicy> load_site_policy() {
     const std::string file = job::default_policy_file();
     if (::access(file.c_str(), R_OK) != 0)
@@ -159,7 +192,7 @@ std::optional<CheckedJob> check_input(job::ParsedJob parsed, const JobInput& inp
 sys::Result<NewJob> take_name(Store& store, const JobInput& input, const CheckedJob& checked,
                               bool local) {
     const auto snapshot = job::write_snapshot(checked.file, input.config_file, input.identity(),
-                                              input.storage.name, input.storage.key);
+                                              input.storage.name, input.storage.key, input.launch);
     ::unsetenv(kStorageKey);  // the snapshot has it; processes must not inherit it
     if (!snapshot) return snapshot.error().in("writing the job's snapshot");
     JobRow row;

@@ -37,11 +37,18 @@ struct JobInput {
     MountOptions mounts;
     bool brings_scripts = false;  // scripts beside the job file are found by their names alone
     nlohmann::json volumes;       // volumes to add to the file's own; null: none
+    job::LaunchOptions launch;    // of batchai-launch
 
     job::Identity identity() const;
 };
 // -f is not required here: the verb checks it.
 void add_job_input(CLI::App&, JobInput&);
+
+// Options of batchai-launch. Without a queue, those about requeues are left out.
+void add_launch_options(CLI::App&, job::LaunchOptions&, bool has_queue);
+// Adds those of the site policy that the user has not given. may_requeue: Slurm may requeue the
+// job.
+sys::Result<void> complete_launch(job::LaunchOptions&, const job::SitePolicy&, bool may_requeue);
 
 // A job file that passed job::check_job: it has a spec.
 struct CheckedJob {

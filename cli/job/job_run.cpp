@@ -71,11 +71,13 @@ void find_scripts_beside(job::Json& root, const std::string& file) {
     }
 }
 
-int run(const RunArgs& args) {
+int run_locally(RunArgs args) {
     auto file = read_job_file(args.input.config_file);
     if (!file) return fail(kBadInput, file.error());
     const auto own = own_policy(args, *file);
     if (!own) return fail(kEnvironment, own.error());
+    if (auto right = complete_launch(args.input.launch, own->policy, false); !right)
+        return fail(kBadInput, right.error());
     auto store = open_store();
     if (!store) return fail(kEnvironment, store.error());
     const std::string launcher = sys::sibling_program("batchai-launch");
@@ -111,9 +113,12 @@ int run(const RunArgs& args) {
     if (const auto output =
             job::login_stdouterr_directory(job->spec(), own->policy, started->row.identity))
         note("job " + args.input.name + ": output in " + *output);
-    const auto code =
-        run_foreground({launcher, "--local", std::to_string(nodes.value_or(job->spec().node_count)),
-                        "--job", store->snapshot(uuid)});
+    std::vector<std::string> command{launcher, "--local",
+                                     std::to_string(nodes.value_or(job->spec().node_count)),
+                                     "--job", store->snapshot(uuid)};
+    const auto launch = job::arguments_of(args.input.launch);
+    command.insert(command.end(), launch.begin(), launch.end());
+    const auto code = run_foreground(command);
     return code ? *code : failed(code.error());
 }
 
@@ -133,9 +138,10 @@ void add_job_run(CLI::App& parent, Session& session) {
         ->type_name("[NODES]")
         ->check(CLI::Range(1, 1024))
         ->required();
+    add_launch_options(*verb, args->input.launch, false);
     add_assignment_options(*verb, args->shares, args->images);
     ignore_options(*verb, {"-c,--cluster"});
-    set_action(*verb, session, args, run);
+    set_action(*verb, session, args, run_locally);
 }
 
 }  // namespace batchai::cli

@@ -11,7 +11,9 @@
 #include <iterator>
 #include <sstream>
 #include <string_view>
+#include <type_traits>
 
+#include "job/launch_options.hpp"
 #include "launcher/common/exit_code.hpp"
 #include "launcher/common/say.hpp"
 #include "launcher/common/signals.hpp"
@@ -78,13 +80,6 @@ std::optional<std::string> wrong_combination(const Options& options) {
     if (settings.timeout && !(*settings.timeout >= 0.001 && *settings.timeout <= 1e8)) {
         return "--timeout: must be from 0.001 to 100000000 seconds";
     }
-    if (!(settings.hang_report == 0 ||
-          (settings.hang_report >= 0.1 && settings.hang_report <= 1e6))) {
-        return "--hang-report: must be 0 or from 0.1 to 1000000 seconds";
-    }
-    if (!(settings.grace >= 0 && settings.grace <= 1e6)) {
-        return "--grace: must be from 0 to 1000000 seconds";
-    }
     if (settings.end_on != 0 && !is_forwarded(settings.end_on)) {
         return "--end-on: must be a signal that is passed on to the ranks, such as USR1";
     }
@@ -105,6 +100,20 @@ int signal_number(std::string name) {
 CLI::App& group(CLI::App& app, const char* title) {
     app.option_defaults()->group(title);
     return app;
+}
+
+// Adds an option that `batchai job create` has too. Here a flag has its first letter as well.
+template <class Target>
+CLI::Option* add_shared(CLI::App& app, const job::LaunchOption& option, Target& target) {
+    std::string description = option.description;
+    description[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(description[0])));
+    const std::string name = std::string("--") + option.name;
+    if constexpr (std::is_same_v<Target, bool>)
+        return app.add_flag("-" + name.substr(2, 1) + "," + name, target, description);
+    else
+        return app.add_option(name, target, description)
+            ->type_name(option.value)
+            ->check([&option](const std::string& text) { return option.refuse(text); });
 }
 
 void add_job(CLI::App& app, Options& options, Words& words) {
@@ -189,7 +198,7 @@ void add_ranks(CLI::App& app, Options& options, Words& words) {
 
 void add_output(CLI::App& app, Options& options, Words& words) {
     group(app, "Output");
-    auto* label = app.add_flag("-l,--label", words.label, "Begin each line with its rank and node");
+    auto* label = add_shared(app, job::kLabel, words.label);
     app.add_flag("--collapse", words.collapse,
                  "Begin each line with its ranks; print equal lines once")
         ->excludes(label);
@@ -205,15 +214,8 @@ void add_ends(CLI::App& app, Options& options, Words& words) {
     app.add_option("--timeout", options.settings.timeout,
                    "End the job after this time, with exit code 124")
         ->type_name("SECONDS");
-    app.add_option(
-           "--hang-report", options.settings.hang_report,
-           "Report which ranks wait for which when no rank of the collective library has made "
-           "progress for this time (default: 60; 0: never)")
-        ->type_name("SECONDS");
-    app.add_option("--grace", options.settings.grace,
-                   "Time for ranks to write a checkpoint, from the signal that ends the job to "
-                   "SIGKILL (default: 10)")
-        ->type_name("SECONDS");
+    add_shared(app, job::kHangReport, options.settings.hang_report);
+    add_shared(app, job::kGrace, options.settings.grace);
     app.add_option("--end-on", words.end_on,
                    "End the job on this signal too, as Slurm's --signal sends it")
         ->type_name("SIGNAL");
@@ -221,30 +223,16 @@ void add_ends(CLI::App& app, Options& options, Words& words) {
 
 void add_second_tries(CLI::App& app, Options& options) {
     group(app, "Restart and requeue");
-    auto* restarts =
-        app.add_option(
-               "--restarts", options.restarts.most,
-               "After a failure of a rank or a node, start all ranks again, at most K times")
-            ->type_name("K")
-            ->check(CLI::Range(0, 1000000));
+    auto* restarts = add_shared(app, job::kRestarts, options.restarts.most);
     app.add_option("--min-nodes", options.restarts.min_nodes,
                    "Restart without the lost nodes while at least M nodes are left")
         ->type_name("M")
         ->check(CLI::Range(1, 1 << 20))
         ->needs(restarts);
-    auto* requeue_on =
-        app.add_option(
-               "--requeue-on", options.requeue.on,
-               "Requeue the batch job after a signal, node-fail or failure (commas between)")
-            ->type_name("LIST")
-            ->delimiter(',')
-            ->allow_extra_args(false)  // the next word may be the command
-            ->check(CLI::IsMember(kRequeueWords));
-    app.add_option("--max-requeues", options.requeue.most,
-                   "Requeue the job at most N times (default: 3)")
-        ->type_name("N")
-        ->check(CLI::Range(1, 1000000))
-        ->needs(requeue_on);
+    auto* requeue_on = add_shared(app, job::kRequeueOn, options.requeue.on)
+                           ->delimiter(',')
+                           ->allow_extra_args(false);  // the next word may be the command
+    add_shared(app, job::kMaxRequeues, options.requeue.most)->needs(requeue_on);
 }
 
 void take_words(const Words& words, Options& options) {

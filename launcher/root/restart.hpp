@@ -34,10 +34,9 @@ Allocation without_nodes(const Allocation& allocation, const std::vector<std::st
                          const Restarts& restarts);
 
 struct RequeuePolicy {
-    std::vector<std::string> on;  // words of kRequeueWords; empty: never
+    std::vector<std::string> on;  // signal, node-fail, failure; empty: never
     int most = 3;
 };
-inline const std::vector<std::string> kRequeueWords = {"signal", "node-fail", "failure"};
 
 // Checks before the job starts whether Slurm can requeue it. Warns about output that the job's
 // script would then overwrite.

@@ -409,3 +409,69 @@ END
     [ "$(batchai job show "${scope[@]}" -n broken | jq -r .executionState)" = succeeded ]
     batchai job list "${scope[@]}" | jq -e 'any(.[]; .name == "broken" and .toolType == "custom")'
 }
+
+# ---- options of batchai-launch ------------------------------------------------------------------
+
+# write_ranks FILE NODES COMMAND: a job of one rank on each node.
+write_ranks() {
+    write_command whole.json "$2" true
+    jq --arg command "$3" --argjson nodes "$2" 'del(.properties.customToolkitSettings) |
+        .properties.customMpiSettings = {commandLine: $command, processCount: $nodes}' whole.json >"$1"
+}
+
+launch_of() { batchai job show "${scope[@]}" -n "$1" --query launch | jq -c "${2-.}"; }
+
+@test "a job with --restarts starts its ranks again after one has failed, and job show says with which options" {
+    # shellcheck disable=SC2016 # the job expands it
+    write_ranks restarts.json 2 'echo attempt $TORCHELASTIC_RESTART_COUNT of $TORCHELASTIC_MAX_RESTARTS; [ $RANK$TORCHELASTIC_RESTART_COUNT != 10 ]'
+    run -0 batchai job create "${scope[@]}" -n restarts -f restarts.json --storage-account-name a \
+        --restarts 2 --grace 0.5 --label --wait
+    [ "$(launch_of restarts)" = '{"grace":0.5,"hangReport":null,"label":true,"maxRequeues":null,"requeueOn":null,"restarts":2}' ]
+    batchai job file stream "${scope[@]}" -j restarts -f stdout.txt >streamed
+    cat streamed
+    [ "$(grep -c '^\[[01] n[12]\] attempt 1 of 2$' streamed)" = 2 ]
+    grep -q '^\[1 n2\] attempt 0 of 2$' streamed
+}
+
+starts_again() {
+    [ "$(job_field "$job" Restarts)" = 1 ] && [ "$(job_state "$job")" = PENDING ] &&
+        scontrol update JobId="$job" StartTime=now ReqNodeList=n2
+}
+
+@test "a job with --requeue-on is requeued, with the same options, and job wait waits for its last run" {
+    # shellcheck disable=SC2016 # the job expands it
+    write_ranks requeued.json 1 'echo run ${SLURM_RESTART_COUNT:-0}; [ -n "$SLURM_RESTART_COUNT" ]'
+    job=$(batchai job create "${scope[@]}" -n requeued -f requeued.json --storage-account-name a --requeue-on failure,node-fail \
+        --query slurm.jobId -- -w n1)
+    [ "$(job_field "$job" Requeue)" = 1 ]
+    eventually starts_again
+    run -0 batchai job wait "${scope[@]}" -n requeued
+    [ "$(launch_of requeued .requeueOn)" = '"failure,node-fail"' ]
+    batchai job file stream "${scope[@]}" -j requeued -f stdout.txt | grep -xc 'run [01]' | grep -x 2
+}
+
+@test "the site policy's [launch] counts for options that the user does not give" {
+    local policy=$BATCHAI_POLICY
+    BATCHAI_POLICY=$work/launch.toml
+    printf '[launch]\nrestarts = 1\ngrace = 20\nrequeue_on = "node-fail"\nmax_requeues = 5\n' | cat "$policy" - >"$BATCHAI_POLICY"
+    write_command defaults.json 1 true
+    create=(batchai job create "${scope[@]}" -n defaults -f defaults.json --storage-account-name a)
+    run -0 "${create[@]}" --dry-run --restarts 3
+    [[ $output == *" --requeue "* ]]
+    [[ $output == *$'\n'"exec "*"/batchai-launch --restarts=3 --requeue-on=node-fail --max-requeues=5 --grace=20 --job "* ]]
+    run -0 "${create[@]}" --dry-run -- --no-requeue
+    [[ $output == *$'\n'"exec "*"/batchai-launch --restarts=1 --grace=20 --job "* ]]
+    job=$("${create[@]}" --query slurm.jobId)
+    [ "$(launch_of defaults .maxRequeues)" = 5 ]
+    wait_job "$job" COMPLETED
+}
+
+@test "a wrong value of an option of batchai-launch is refused before anything is submitted" {
+    write_command wrong.json 1 true
+    create=(job create "${scope[@]}" -n wrong -f wrong.json --storage-account-name a)
+    refused_with '*--restarts: must be an integer from 0 to 1000000*' "${create[@]}" --restarts many
+    refused_with '*--grace: must be from 0 to 1000000 seconds*' "${create[@]}" --grace -1
+    refused_with "*--requeue-on: 'sunday' is not one of signal, node-fail and failure*" "${create[@]}" --requeue-on signal,sunday
+    refused_with '*--max-requeues requires --requeue-on*' "${create[@]}" --max-requeues 2
+    refused_with "*--requeue-on and sbatch's --no-requeue exclude each other*" "${create[@]}" --requeue-on signal -- --no-requeue
+}

@@ -34,6 +34,16 @@ local_run() { timeout 60 batchai job run --local -n job -f job.json "$@"; }
     batchai job wait -n job
 }
 
+@test "options of batchai-launch reach the launch, except those for a queue" {
+    # shellcheck disable=SC2016 # the job expands it
+    write_job '[ $TORCHELASTIC_RESTART_COUNT = 1 ] || exit 9; echo again'
+    printf '[launch]\nrequeue_on = "failure"\ngrace = 3\n' >>"$BATCHAI_POLICY"
+    local_run --restarts 1 --label
+    [ "$(batchai job show -n job --query launch | jq -c 'del(..|nulls)')" = '{"grace":3,"label":true,"restarts":1}' ]
+    [ "$(batchai job file stream -j job -f stdout.txt 2>/dev/null | sort)" = "[0 $(hostname)-0] again"$'\n'"[1 $(hostname)-1] again" ]
+    run -2 batchai job run --local -n other -f job.json --requeue-on failure
+}
+
 @test "its exit code is the job's, and job show says why" {
     write_job '[ $OMPI_COMM_WORLD_RANK = 0 ] || exit 9'
     run -9 local_run

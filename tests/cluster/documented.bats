@@ -44,7 +44,7 @@ completed() { # word...: what bash offers for the last one
     local options
     options=$(grep -oE -- '--[a-z][a-z0-9-]+' "$BATCHAI_SOURCE/etc/completion/batchai.bash" | sort -u) # a unit test compares it
     # And what the manual says of sbatch's own.
-    [ "$(comm -13 - <(grep -oE 'Fl Fl [a-z-]+' "$BATCHAI_SOURCE/docs/man/batchai.1" | sed 's/Fl Fl /--/' | sort -u) <<<"$options")" = $'--comment\n--exclusive\n--oversubscribe' ]
+    [ "$(comm -13 - <(grep -oE 'Fl Fl [a-z-]+' "$BATCHAI_SOURCE/docs/man/batchai.1" | sed 's/Fl Fl /--/' | sort -u) <<<"$options")" = $'--comment\n--exclusive\n--no-requeue\n--oversubscribe\n--requeue' ]
     [ "$(cat "$BATCHAI_SOURCE"/README.md "$BATCHAI_SOURCE"/docs/*.md | grep -oE "\bbatchai [a-z]+ [^\`|']*" | sed 's/ -- .*//' |
         grep -oE -- ' --[a-z][a-z-]+' | tr -d ' ' | sort -u | comm -13 <(echo "$options") -)" = "" ]
 }

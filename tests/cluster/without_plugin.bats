@@ -67,8 +67,10 @@ job() {
     echo "$output"
     [ "$(jq -r .executionState <<<"$output")" = failed ]
     [[ $(jq -r '.executionInfo.errors[0].message' <<<"$output") == *"job preparation"* ]]
-    job good.json true 'echo rank'
-    as_alice batchai job create -n second -f good.json --without-plugin --wait
+    # shellcheck disable=SC2016 # the job expands it
+    job good.json true 'echo rank; [ $TORCHELASTIC_RESTART_COUNT = 1 ]'
+    as_alice batchai job create -n second -f good.json --without-plugin --restarts 1 --wait
+    [ "$(as_alice batchai job show -n second --query launch.restarts)" = 1 ]
     [ "$(as_alice batchai job show -n second --query executionState)" = '"succeeded"' ]
     [[ $(as_alice batchai job file list -j second -o table) == *stdout.txt* ]]
     no_directory_is_left

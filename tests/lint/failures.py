@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """failures.py [--check | --list] - writes docs/failures.md from the messages in spank/, launcher/, cli/, slurm/,
-sys/subprocess.cpp and sys/user_path.cpp, and from docs/failures.in.
+job/launch_options.cpp, sys/subprocess.cpp and sys/user_path.cpp, and from docs/failures.in.
 
 What a message is: the text of an expression in a source file that has three words or more. String literals that stand side by
 side or are added with '+' are one text. Each placeholder ({}, %s) and each other part of the expression becomes "…".
@@ -26,7 +26,7 @@ import re
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-SOURCES = ("spank", "launcher", "cli", "slurm", "sys/subprocess.cpp", "sys/user_path.cpp")
+SOURCES = ("spank", "launcher", "cli", "slurm", "job/launch_options.cpp", "sys/subprocess.cpp", "sys/user_path.cpp")
 ENTRIES = ROOT / "docs/failures.in"
 PAGE = ROOT / "docs/failures.md"
 

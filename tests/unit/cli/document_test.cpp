@@ -55,6 +55,16 @@ BOOST_AUTO_TEST_CASE(has_the_services_keys) {
     BOOST_TEST(document["slurm"]["jobId"] == 7);
 }
 
+BOOST_AUTO_TEST_CASE(has_the_launchs_options_if_batchai_gave_any) {
+    BOOST_TEST(job_document(row(), Execution{}, kSnapshot)["launch"].is_null());
+    json snapshot = kSnapshot;
+    snapshot["batchai"]["launch"] = {{"restarts", 2}, {"requeueOn", "signal"}};
+    const json launch = job_document(row(), Execution{}, snapshot)["launch"];
+    BOOST_TEST(launch["restarts"] == 2);
+    BOOST_TEST(launch["requeueOn"] == "signal");
+    BOOST_TEST((launch.contains("grace") && launch["grace"].is_null()));
+}
+
 BOOST_AUTO_TEST_CASE(never_gives_a_secret_back) {
     const json document = job_document(row(), Execution{}, kSnapshot);
     BOOST_TEST(document.dump().find("hidden") == std::string::npos);

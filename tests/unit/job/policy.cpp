@@ -40,6 +40,7 @@ BOOST_AUTO_TEST_CASE(the_examples_of_the_commented_original_are_a_policy) {
     BOOST_TEST(policy.clusters.at("nc6cluster").gres == "gpu:1");
     BOOST_TEST(policy.secrets.size() == 1u);
     BOOST_TEST(policy.priorities.size() == 2u);
+    BOOST_TEST(policy.launch.size() == 5u);
     std::istringstream keys(
         "mount_root job_temp credentials python rank_per_gpu prepare preparation_timeout "
         "preparation_cache "
@@ -48,9 +49,26 @@ BOOST_AUTO_TEST_CASE(the_examples_of_the_commented_original_are_a_policy) {
         "options "
         "user_options file_mode directory_mode max_size run_on image horovod compat say replace "
         "partition "
-        "vm_size gres shm_size vault url file users qos nice");
+        "vm_size gres shm_size vault url file users qos nice restarts requeue_on max_requeues "
+        "hang_report grace");
     for (std::string key; keys >> key;) BOOST_TEST_CONTEXT(key)
     BOOST_TEST(text.find("\n" + key + " = ") != text.npos);
+}
+
+BOOST_AUTO_TEST_CASE(values_of_launch_options_are_checked_as_on_a_command_line) {
+    const auto policy = parse_policy("[launch]\ngrace = 0.5\nrestarts = 2\n", "p.toml").policy;
+    BOOST_TEST(policy.value().launch.at("grace") == "0.5");
+    BOOST_TEST(policy.value().launch.at("restarts") == "2");
+    for (const auto& [line, why] :
+         {std::pair{"restarts = 1.5", "restarts: must be an integer from 0 to 1000000"},
+          {"grace = -1", "grace: must be from 0 to 1000000 seconds"},
+          {"hang_report = 0.01", "hang_report: must be 0 or from 0.1 to 1000000 seconds"},
+          {"requeue_on = \"signal,\"",
+           "requeue_on: '' is not one of signal, node-fail and failure"},
+          {"grace = true", "grace: expected a number or a string"},
+          {"label = true", "label: unknown key"}})
+        BOOST_TEST(findings("[launch]\n" + std::string(line) + "\n").find(why) != std::string::npos,
+                   line);
 }
 
 BOOST_AUTO_TEST_CASE(the_commented_original_is_a_policy_that_allows_nothing) {
