@@ -59,6 +59,7 @@ SessionResult Coordinator::run_to_end() {
     loop_.run();
     kill_descendants();
     starters_.catch_up();
+    if (unstarted_) outcome_.explain_loss(unstarted_->node, line_of(*unstarted_));
     if (!session_.allocation.local) {
         if (ending_.agents_killed()) sweep_nodes(session_.allocation);
         ask_who_ended_it();
@@ -257,6 +258,28 @@ void Coordinator::on_agent_died(const DeathNotice& notice) {
         ending_.end_job();
     }
     outcome_.explain_loss(notice.node, line);
+    unstarted_.reset();
+}
+
+// The step goes on without this agent, so the launch would wait for it.
+void Coordinator::on_agent_ended(const EndedAgent& agent) {
+    if (!ending_.starting()) return;
+    unstarted_ = agent;
+    for (int node = 0; node < nodes_.size(); ++node) {
+        if (agent.node.empty() && node == agent.task) unstarted_->node = nodes_[node].name;
+        if (nodes_[node].name == unstarted_->node) nodes_[node].lost = true;
+    }
+    outcome_.add({sys::wall_clock(), line_of(*unstarted_), kOwnFailure, Cause::node, false,
+                  unstarted_->node});
+    ending_.end_job();
+}
+
+// srun may pass on the agent's last line after the notice of its end.
+std::string Coordinator::line_of(const EndedAgent& agent) const {
+    std::string why = starters_.last_line(agent.task);
+    if (const std::string own = "batchai-launch: "; why.starts_with(own)) why.erase(0, own.size());
+    return fmt::format("batchai-launch: the agent on {} cannot start ({}){}", agent.node, agent.how,
+                       why.empty() ? "" : ": " + why);
 }
 
 }  // namespace batchai::launcher

@@ -98,6 +98,7 @@ class Coordinator final : private RootEvents {
     void on_agent_lost(int node) override;
     void on_late(const std::vector<int>& nodes, bool lost) override;
     void on_agent_died(const DeathNotice& notice) override;
+    void on_agent_ended(const EndedAgent& agent) override;
     void on_written() override { ending_.check_over(); }
     void on_failure(const std::string& line) override { ending_.fail(line); }
 
@@ -106,9 +107,11 @@ class Coordinator final : private RootEvents {
     void on_output(int node, Output output);
     void on_rank_end(int node, RankEnd end);
     void check_awaited();
+    std::string line_of(const EndedAgent& agent) const;
 
     Session session_;
     Loop loop_;
+    std::optional<EndedAgent> unstarted_;
     Work work_;                      // empty until all agents have connected
     std::vector<RankPlan> planned_;  // for --dry-run
     Outcome outcome_;

@@ -11,6 +11,14 @@
 
 namespace batchai::launcher {
 
+// An agent that has ended or could not be started, in srun's words, which name its task, its node
+// or both.
+struct EndedAgent {
+    int task = -1;
+    std::string node;
+    std::string how;  // "exit code 127", "Killed"
+};
+
 class RootEvents {
   public:
     // Nodes: the agents of all nodes have connected.
@@ -22,6 +30,8 @@ class RootEvents {
     virtual void on_late(const std::vector<int>& nodes, bool lost) = 0;
     // Starters: a guard's notice.
     virtual void on_agent_died(const DeathNotice& notice) = 0;
+    // Starters: srun's notice.
+    virtual void on_agent_ended(const EndedAgent& agent) = 0;
     // JobOutput: everything so far is written.
     virtual void on_written() = 0;
     // A failure that is not a rank's.

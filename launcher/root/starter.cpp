@@ -12,6 +12,8 @@
 #include <chrono>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
+#include <regex>
 #include <sstream>
 #include <thread>
 #include <utility>
@@ -20,6 +22,7 @@
 #include "launcher/common/limits.hpp"
 #include "launcher/env/env.hpp"
 #include "slurm/command.hpp"
+#include "slurm/host_list.hpp"
 #include "sys/c_strings.hpp"
 #include "sys/clock.hpp"
 #include "sys/paths.hpp"
@@ -69,6 +72,17 @@ sys::Result<Starter> start_process(const std::vector<std::string>& argv,
     return starter;
 }
 
+// Removes srun's label, as in "1: text". Returns the task; -1: the line is srun's own.
+int take_label(std::string& line) {
+    const auto begin = line.find_first_not_of(' ');
+    const auto end = line.find_first_not_of("0123456789", begin);
+    if (begin == line.npos || end == line.npos || end == begin || line.compare(end, 2, ": ") != 0)
+        return -1;
+    const int task = std::atoi(line.c_str() + begin);
+    line.erase(0, end + 2);
+    return task;
+}
+
 sys::Result<std::vector<std::string>> srun_command(const Allocation& allocation,
                                                    const char* order) {
     const auto srun = slurm::find_command("srun");
@@ -83,6 +97,7 @@ sys::Result<std::vector<std::string>> srun_command(const Allocation& allocation,
                                      "--ntasks-per-node=1",
                                      "--mem=0",
                                      "--kill-on-bad-exit=0",
+                                     "--label",
                                      "--quiet"};
     if (allocation.reduced) {
         command.push_back(fmt::format("--nodelist={}", fmt::join(allocation.nodes, ",")));
@@ -193,15 +208,25 @@ void Starters::read(Stream& stream) {
     }
 }
 
-void Starters::take(const std::string& line) {
+void Starters::take(std::string line) {
+    const int task = local_ ? -1 : take_label(line);
     if (const auto notice = DeathNotice::from_line(line)) return events_.on_agent_died(*notice);
     if (std::string step = cancelled_step_in(line); !step.empty())
         cancelled_step_ = {std::move(step), sys::wall_clock()};
+    if (task >= 0)
+        last_lines_[task] = line;
+    else if (const auto ended = ended_agent_in(line))
+        events_.on_agent_ended(*ended);
     if (local_) {
         std::fputs((sys::printable(line) + "\n").c_str(), stderr);
     } else if (kept_.size() < kMost) {
         kept_ += line + "\n";
     }
+}
+
+std::string Starters::last_line(int task) const {
+    const auto found = last_lines_.find(task);
+    return found == last_lines_.end() ? std::string() : found->second;
 }
 
 // Omits srun's warning about SLURM_CPU_BIND=none on clusters without binding.
@@ -223,6 +248,24 @@ std::string cancelled_step_in(std::string_view line) {
         return {};
     const std::string_view step = line.substr(begin + kBegin.size());
     return std::string(step.substr(0, step.find(' ')));
+}
+
+std::optional<EndedAgent> ended_agent_in(const std::string& line) {
+    static const std::regex kEnd(R"(.*srun: error: ([^ ]+): tasks? ([0-9]+)[^ ]*: (.+))");
+    static const std::regex kNode(
+        R"(.*srun: error: Task launch for .* failed on node ([^ ]+): (.+))");
+    static const std::regex kTask(R"(.*srun: error: task ([0-9]+) launch failed: (.+))");
+    std::smatch parts;
+    if (std::regex_match(line, parts, kNode)) return EndedAgent{-1, parts[1], parts[2]};
+    if (std::regex_match(line, parts, kTask))
+        return EndedAgent{std::atoi(parts[1].str().c_str()), {}, parts[2]};
+    if (!std::regex_match(line, parts, kEnd)) return std::nullopt;
+    const auto nodes = slurm::expand_hostlist(parts[1]);
+    if (nodes.empty()) return std::nullopt;
+    constexpr std::string_view kExited = "Exited with ";
+    const std::string how = parts[3];
+    return EndedAgent{std::atoi(parts[2].str().c_str()), nodes.front(),
+                      how.starts_with(kExited) ? how.substr(kExited.size()) : how};
 }
 
 void sweep_nodes(const Allocation& allocation) {

@@ -3,13 +3,15 @@
 // Starters: the processes that start the agents. That is one srun for all nodes of an allocation;
 // with --local, each agent is a child process itself. The bootstrap is passed on standard input.
 //
-// Their standard error is read here. The agents' death notices are removed from it. The other text
-// of srun is kept for a failure that it may explain, and the text of local agents is written to the
-// launcher's standard error at once. For one thread.
+// Their standard error is read here. The agents' death notices are removed from it. srun labels the
+// agents' lines, so the last one of each agent is known. All other text of srun is kept for a
+// failure that it may explain, and the text of local agents is written to the launcher's standard
+// error at once. For one thread.
 #pragma once
 
 #include <sys/types.h>
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -56,6 +58,8 @@ class Starters {
         double time = 0;
     };
     const std::optional<CancelledStep>& cancelled_step() const { return cancelled_step_; }
+    // The last line of an agent's text; empty: there is none.
+    std::string last_line(int task) const;
     // The kept text explains the job's failure.
     void explain_failure() { explains_ = true; }
     bool explains() const { return explains_; }
@@ -67,7 +71,7 @@ class Starters {
     };
     void add(Starter starter);
     void read(Stream& stream);
-    void take(const std::string& line);
+    void take(std::string line);
 
     Loop& loop_;
     const bool local_;
@@ -75,6 +79,7 @@ class Starters {
     std::vector<Starter> starters_;
     std::vector<std::unique_ptr<Stream>> streams_;
     std::string kept_;
+    std::map<int, std::string> last_lines_;  // of agents that srun has started
     std::optional<CancelledStep> cancelled_step_;
     bool explains_ = false;
 };
@@ -82,6 +87,10 @@ class Starters {
 // The number of the step in a line of slurmstepd about a step that a user has cancelled: "*** STEP
 // 7.0 ON n1 CANCELLED AT 2026-01-01T00:00:00 ***". Empty: it is another line.
 std::string cancelled_step_in(std::string_view line);
+
+// What srun says of agents that have ended or that Slurm could not start, such as "srun: error: n2:
+// task 1: Exited with exit code 127". Of several, the first one. Nothing: it is another line.
+std::optional<EndedAgent> ended_agent_in(const std::string& line);
 
 // Removes leftovers of killed agents from the nodes that answer in time.
 void sweep_nodes(const Allocation& allocation);

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# batchai-launch: agents that die, and the nodes of agents in heterogeneous jobs.
+# batchai-launch: agents that die or cannot start, and the nodes of agents in heterogeneous jobs.
 # minislurm: -n 3
 #
 # shellcheck disable=SC2154 # job, status and output are set by submit and run
@@ -94,4 +94,82 @@ died() {
     run ! salloc --quiet -N1 : -N1 srun --het-group=0,1 batchai-launch -n 2 hostname
     [[ $output = *"batchai-launch: this step is part of several components of a heterogeneous job"* ]]
     [[ $output != *$'\nn'[0-9]* ]]
+}
+
+# ---- agents that cannot start ---------------------------------------------------------------------
+
+# cannot_start NODE HOW WHY [OPTION...]: a launch on three nodes ends at once, and says why the node's agent did not start.
+cannot_start() {
+    run salloc --quiet -N3 batchai-launch "${@:4}" -n 3 true
+    echo "$output"
+    [ "$status" -eq 125 ]
+    [[ $output == "batchai-launch: the agent on $1 cannot start ($2): "*"$3" ]]
+}
+
+# without NODE FILE COMMAND...: while the file is empty on the node.
+without() {
+    local code=0
+    on_node "$1" mount --bind /dev/null "$2"
+    "${@:3}" || code=$?
+    on_node "$1" umount "$2"
+    return $code
+}
+
+@test "a node without libpmix ends the launch at once" {
+    local library
+    library=$(ldd "$BATCHAI_BUILD/bin/batchai-launch" | sed -n 's/.*libpmix.* => \([^ ]*\) .*/\1/p')
+    without n2 "$(readlink -f "$library")" cannot_start n2 "exit code 127" "error while loading shared libraries: $library: file too short"
+}
+
+@test "a node without batchai-launch ends the launch at once" {
+    local program=$BATCHAI_BUILD/bin/batchai-launch
+    without n2 "$program" cannot_start n2 "exit code 13" "execve(): $program: Permission denied"
+    on_node n2 mount -t tmpfs none "$BATCHAI_BUILD/bin"
+    cannot_start n2 "exit code 2" "execve(): $program: No such file or directory" || code=$?
+    on_node n2 umount "$BATCHAI_BUILD/bin"
+    return "${code-0}"
+}
+
+@test "a node whose /tmp is read-only ends the launch at once, also if it is at the end of a branch" {
+    on_node n3 mount -o remount,ro,bind /tmp
+    cannot_start n3 "exit code 125" "making a directory in /tmp: Read-only file system" --radix 2 || code=$?
+    on_node n3 mount -o remount,rw,bind /tmp
+    return "${code-0}"
+}
+
+@test "a restart leaves out a node whose agent cannot start" {
+    on_node n2 mount -o remount,ro,bind /tmp
+    run salloc --quiet -N3 batchai-launch --restarts 1 --min-nodes 2 sh -c 'echo $SLURM_JOB_NODELIST'
+    on_node n2 mount -o remount,rw,bind /tmp
+    echo "$output"
+    [ "$status" -eq 0 ]
+    [[ $output == *"batchai-launch: restart 1 of 1, on 2 nodes: n1 n3"* ]]
+    [ "$(grep -cxF 'n[1,3]' <<<"$output")" -eq 2 ]
+}
+
+@test "--requeue-on node-fail requeues a job of a node whose agent cannot start" {
+    on_node n2 mount -o remount,ro,bind /tmp
+    submit -N2 -w n[1-2] --requeue --open-mode=append --output="$out" --wrap 'exec batchai-launch --requeue-on node-fail -n 2 true'
+    is_requeued() { [ "$(job_field "$job" Restarts)" = 1 ] && [ "$(job_state "$job")" = PENDING ]; }
+    eventually is_requeued || code=$?
+    on_node n2 mount -o remount,rw,bind /tmp
+    scancel "$job"
+    cat "$out"
+    return "${code-0}"
+}
+
+@test "a node whose slurmd is gone is named, and none whose agent Slurm has killed then" {
+    cat >"$BATS_TEST_TMPDIR/script" <<'END'
+#!/bin/sh
+minislurm exec n2 pkill -KILL -f '^slurmd -N n2'
+exec batchai-launch -n 3 true
+END
+    chmod +x "$BATS_TEST_TMPDIR/script"
+    deadline=60 run salloc --quiet -N3 "$BATS_TEST_TMPDIR/script"
+    on_node n2 slurmd -N n2
+    echo "$output"
+    [ "$status" -eq 125 ]
+    [[ $output == *"batchai-launch: the agent on n2 cannot start (Communication connection failure)" ]]
+    is_up() { [ "$(sinfo -h -n n2 -o %T)" = idle ]; }
+    eventually is_up
 }

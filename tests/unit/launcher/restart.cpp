@@ -28,6 +28,29 @@ BOOST_AUTO_TEST_CASE(a_step_that_a_user_has_cancelled_is_told_from_one_that_ende
     BOOST_TEST(cancelled_step_in("srun: error: n2: task 1: Killed").empty());
 }
 
+BOOST_AUTO_TEST_CASE(srun_says_which_agent_has_ended_and_how) {
+    const auto one = ended_agent_in("srun: error: n2: task 1: Exited with exit code 127");
+    BOOST_TEST(one.value().node == "n2");
+    BOOST_TEST(one->task == 1);
+    BOOST_TEST(one->how == "exit code 127");
+    const auto first = ended_agent_in(
+        "[2026-11-29T01:08:59] srun: error: gpu[07,09]: tasks 12,14-15: Segmentation fault (core "
+        "dumped)");
+    BOOST_TEST(first.value().node == "gpu07");
+    BOOST_TEST(first->task == 12);
+    BOOST_TEST(first->how == "Segmentation fault (core dumped)");
+    const auto unreached = ended_agent_in(
+        "srun: error: Task launch for StepId=1.0 failed on node n2: Communication connection "
+        "failure");
+    BOOST_TEST(unreached.value().node == "n2");
+    BOOST_TEST(unreached->how == "Communication connection failure");
+    BOOST_TEST(ended_agent_in("srun: error: task 1 launch failed: Invalid job credential")->task ==
+               1);
+    for (const char* other : {"srun: error: Application launch failed: Invalid job credential",
+                              "n2: task 1: Exited with exit code 127", "srun: error: n2: x: y"})
+        BOOST_TEST(!ended_agent_in(other));
+}
+
 BOOST_AUTO_TEST_CASE(lost_nodes_are_left_out_where_enough_remain) {
     const auto left = without_nodes(four_nodes(), {"n2"}, {1, 3});
     BOOST_TEST(left.nodes == (std::vector<std::string>{"n1", "n3", "n4"}),
