@@ -127,6 +127,7 @@ void build_command(CLI::App& command, Session& session) {
     add_job_delete(*jobs, session);
     add_job_files(*add_noun(*jobs, "file", "the job's output files"), session);
     add_job_nodes(*add_noun(*jobs, "node", "the job's nodes"), session);
+    add_top(command, session);
 
     add_clusters(*add_noun(command, "cluster", "names for Slurm partitions"), session);
     add_file_servers(*add_noun(command, "file-server", "file servers of the site"), session);

@@ -46,6 +46,9 @@ void add_job_delete(CLI::App&, Session&);
 void add_job_files(CLI::App&, Session&);
 void add_job_nodes(CLI::App&, Session&);
 
+// top.cpp
+void add_top(CLI::App&, Session&);
+
 // policy_suggest.cpp
 void add_policy(CLI::App&, Session&);
 

@@ -23,6 +23,7 @@
 #include "launcher/root/options.hpp"
 #include "launcher/root/restart.hpp"
 #include "launcher/root/restart_state.hpp"
+#include "launcher/root/viewers.hpp"
 #include "sys/paths.hpp"
 
 namespace batchai::launcher {
@@ -187,6 +188,8 @@ int main(int argc, char** argv) {
         code = able ? agent_main() : fail(able.error().message);
     } else if (argc == 2 && std::string_view(argv[1]) == "--stand-in") {
         code = pmix::stand_in_main();
+    } else if (argc == 3 && std::string_view(argv[1]) == "--attach") {
+        code = attach(argv[2]);
     } else if (argc == 2 && std::string_view(argv[1]) == "--sweep") {
         // Slurm may still be killing the agents of this node.
         for (int tries = 0; tries < 30 && !sweep_scratch(); ++tries)

@@ -10,6 +10,7 @@
 #include "cli/command_options.hpp"
 #include "cli/job/job_name.hpp"
 #include "cli/job/job_wait.hpp"
+#include "cli/job/top.hpp"
 #include "cli/output/time_text.hpp"
 #include "cli/verbs.hpp"
 #include "sys/clock.hpp"
@@ -55,7 +56,14 @@ int show_array(const Session& session, NamedJobs& jobs) {
     return code;
 }
 
-int show(const Session& session, const JobName& name) {
+struct ShowArgs {
+    JobName name;
+    bool watch = false;
+};
+
+int show(const Session& session, const ShowArgs& args) {
+    const JobName& name = args.name;
+    if (args.watch) return watch_jobs(session, name, false);
     auto jobs = open_jobs(name);
     if (!jobs) return fail(kBadInput, jobs.error());
     if (jobs->found.is_array) return show_array(session, *jobs);
@@ -125,9 +133,10 @@ int list(const Session& session, Store& store, const ListArgs& args) {
 void add_job_show(CLI::App& parent, Session& session) {
     CLI::App* verb = add_verb(parent, session, "show", "a job's state, settings and errors",
                               "batchai job show -n train --query executionState");
-    const auto name = std::make_shared<JobName>();
-    add_job_name(*verb, *name);
-    set_action(*verb, session, name, show);
+    const auto args = std::make_shared<ShowArgs>();
+    add_job_name(*verb, args->name);
+    verb->add_flag("--watch", args->watch, "show what the ranks do, each second: batchai top");
+    set_action(*verb, session, args, show);
 }
 
 void add_job_list(CLI::App& parent, Session& session) {

@@ -12,7 +12,6 @@
 namespace batchai::cli {
 namespace {
 
-constexpr std::size_t kTitlePadding = 2;
 constexpr std::size_t kShortestColumn = 4;
 constexpr const char* kGap = "  ";
 
@@ -84,18 +83,6 @@ void narrow(Columns& columns, std::size_t widest) {
     }
 }
 
-std::string cut(const std::string& text, std::size_t most) {
-    if (width(text) <= most) return text;
-    std::string shown;
-    std::size_t taken = 0;
-    for (const char c : text) {
-        const bool starts = (static_cast<unsigned char>(c) & 0xc0U) != 0x80U;
-        if (starts && ++taken == most) break;
-        shown += c;
-    }
-    return shown + '~';
-}
-
 void append_line(std::string& text, const std::vector<std::string>& cells,
                  const std::vector<Column>& columns) {
     std::string line;
@@ -116,12 +103,24 @@ void make_printable(std::vector<std::string>& cells) {
 
 }  // namespace
 
+std::string cut(const std::string& text, std::size_t most) {
+    if (width(text) <= most) return text;
+    std::string shown;
+    std::size_t taken = 0;
+    for (const char c : text) {
+        const bool starts = (static_cast<unsigned char>(c) & 0xc0U) != 0x80U;
+        if (starts && ++taken == most) break;
+        shown += c;
+    }
+    return shown + '~';
+}
+
 std::string Table::text(std::size_t widest) const {
     if (rows.empty()) return {};
     Table shown = *this;
     make_printable(shown.titles);
     for (auto& row : shown.rows) make_printable(row);
-    Columns columns = measure_all(shown, kTitlePadding);
+    Columns columns = measure_all(shown, title_padding);
     if (widest > 0 && width_of(columns) > widest) {
         columns = measure_all(shown, 0);
         for (auto title = spare.begin(); title != spare.end() && width_of(columns) > widest;

@@ -13,6 +13,7 @@ struct Table {
     std::vector<std::string> titles;
     std::vector<std::vector<std::string>> rows;  // each has as many cells as titles
     std::vector<std::string> spare = {};         // titles of columns that may be left out
+    std::size_t title_padding = 2;               // as in az
 
     // Title line, rule and rows, each ended by a newline; nothing if there are no rows. widest: the
     // columns of the terminal, 0 for no limit. A wider table first loses the padding of the titles,
@@ -20,6 +21,9 @@ struct Table {
     // "~".
     std::string text(std::size_t widest = 0) const;
 };
+
+// The text's first characters, with "~" at their end if there are more than fit.
+std::string cut(const std::string& text, std::size_t columns);
 
 // The width of the terminal at a descriptor; 0: it is not a terminal.
 std::size_t terminal_width(int fd);

@@ -22,12 +22,12 @@ _batchai() {
             ;;
     esac
     [ -n "$words" ] || case $path in
-        "") words="job cluster file-server list-usages storage group workspace experiment policy admin configure print completion --help --version" ;;
+        "") words="job top cluster file-server list-usages storage group workspace experiment policy admin configure print completion --help --version" ;;
         " job") words="create run check show list wait stacks terminate delete file node --help" ;;
         " job create") words="--help --output --query --verbose --debug --only-show-errors --subscription --config-file --name --resource-group --workspace --experiment --storage-account-name --storage-account-key --afs-name --afs-mount-path --bfs-name --bfs-mount-path --nfs --nfs-name --nfs-resource-group --nfs-mount-path --location --cluster --cluster-name --cluster-resource-group --wait --without-plugin --dry-run --partition --restarts --requeue-on --max-requeues --hang-report --grace --label --account --qos --reservation --time" ;;
         " job run") words="--help --output --query --verbose --debug --only-show-errors --subscription --config-file --name --resource-group --workspace --experiment --storage-account-name --storage-account-key --afs-name --afs-mount-path --bfs-name --bfs-mount-path --nfs --nfs-name --nfs-resource-group --nfs-mount-path --location --local --restarts --hang-report --grace --label --share --image --cluster" ;;
         " job check") words="--help --output --query --verbose --debug --only-show-errors --subscription --config-file --json --storage-account-name --storage-account-key" ;;
-        " job show") words="--help --output --query --verbose --debug --only-show-errors --subscription --name --job --ids --resource-group --workspace --experiment" ;;
+        " job show") words="--help --output --query --verbose --debug --only-show-errors --subscription --name --job --ids --resource-group --workspace --experiment --watch" ;;
         " job list") words="--help --output --query --verbose --debug --only-show-errors --subscription --resource-group --workspace --experiment --since --state --last" ;;
         " job wait") words="--help --output --query --verbose --debug --only-show-errors --subscription --name --job --ids --resource-group --workspace --experiment --interval" ;;
         " job stacks") words="--help --output --query --verbose --debug --only-show-errors --subscription --name --job --ids --resource-group --workspace --experiment" ;;
@@ -39,6 +39,7 @@ _batchai() {
         " job node") words="list exec --help" ;;
         " job node list") words="--help --output --query --verbose --debug --only-show-errors --subscription --job --ids --resource-group --workspace --experiment" ;;
         " job node exec") words="--help --output --query --verbose --debug --only-show-errors --subscription --job --ids --resource-group --workspace --experiment --exec --node-id --address --ssh-private-key --password" ;;
+        " top") words="--help --output --query --verbose --debug --only-show-errors --subscription --name --job --ids --resource-group --workspace --experiment --once" ;;
         " cluster") words="create show list resize auto-scale delete file node --help" ;;
         " cluster create") words="--help --output --query --verbose --debug --only-show-errors --subscription --name --resource-group --workspace --config-file --partition --target --min --max --image --vm-size --vm-priority --user-name --setup-task --setup-task-output --afs-name --afs-mount-path --bfs-name --bfs-mount-path --nfs --nfs-name --nfs-resource-group --nfs-mount-path --storage-account-name --replace --use-auto-storage --custom-image --ssh-key --password --storage-account-key --subnet --location --generate-ssh-keys --no-wait" ;;
         " cluster show") words="--help --output --query --verbose --debug --only-show-errors --subscription --name --ids --resource-group --workspace" ;;

@@ -70,6 +70,8 @@ void Agent::on_message(Kind kind, Reader& reader) {
             return;
         case Kind::inspect:
             return watch_.inspect();
+        case Kind::sample:
+            return watch_.sample();
         case Kind::stack_query:
             if (StackQuery query; decode(reader, query)) watch_.read_stack(query.rank);
             return;

@@ -35,6 +35,14 @@ std::string LineBuffer::add(std::string_view bytes) {
     return lines;
 }
 
+std::string last_line_of(std::string_view text) {
+    constexpr std::size_t kSeen = 4096, kKept = 256;
+    text.remove_prefix(text.size() - std::min(text.size(), kSeen));
+    text = text.substr(0, text.find_last_not_of("\r\n") + 1);
+    text.remove_prefix(std::max(size_up_to_last('\n', text), size_up_to_last('\r', text)));
+    return std::string(text.substr(0, kKept));
+}
+
 void Tail::add(std::string_view bytes) {
     while (!bytes.empty()) {
         const auto end = bytes.find('\n');

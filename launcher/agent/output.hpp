@@ -49,6 +49,9 @@ class Tail {
     std::size_t after_traceback_ = 0;  // lines since the traceback
 };
 
+// The last line of a text that is not empty, at most 256 bytes of it; empty: there is none.
+std::string last_line_of(std::string_view text);
+
 // The first few error lines of NCCL, UCX and CUDA in a rank's output.
 class LibraryErrors {
   public:

@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <sstream>
 
@@ -73,6 +75,29 @@ std::string memory_kills_file(std::string_view cgroups) {
         if (controllers == ",,") file = "/sys/fs/cgroup" + path + "/memory.events";
     }
     return file;
+}
+
+MemoryUse memory_of_job() {
+    MemoryUse memory;
+    std::istringstream lines(content_of("/proc/meminfo"));  // "MemTotal:   16 kB"
+    double total = 0, available = 0, kilobytes = 0;
+    std::string name, unit;
+    for (; lines >> name >> kilobytes && std::getline(lines, unit);) {
+        if (name == "MemTotal:") total = kilobytes * 1024;
+        if (name == "MemAvailable:") available = kilobytes * 1024;
+    }
+    memory = {total - available, total};
+    const std::filesystem::path file = memory_kills_file(content_of("/proc/self/cgroup"));
+    const bool second = file.filename() == "memory.events";  // version 2
+    for (auto group = file.parent_path(); group.has_relative_path(); group = group.parent_path()) {
+        const auto read = [&group](const char* which) {
+            return std::strtod(content_of(group / which).c_str(), nullptr);  // "max" is 0
+        };
+        const double limit = read(second ? "memory.max" : "memory.limit_in_bytes");
+        if (limit <= 0 || limit >= memory.limit) continue;
+        memory = {read(second ? "memory.current" : "memory.usage_in_bytes"), limit};
+    }
+    return memory;
 }
 
 MemoryKills::MemoryKills() {

@@ -26,6 +26,13 @@ std::string process_state(std::string_view stat, std::string_view wchan, long ti
 // The file with the kernel's counter, found from the text of /proc/self/cgroup; empty: none.
 std::string memory_kills_file(std::string_view cgroups);
 
+// The memory that this process's control group uses and may use, in bytes. That is the job's on
+// this node, if Slurm limits it; without a limit, the machine's.
+struct MemoryUse {
+    double used = 0, limit = 0;
+};
+MemoryUse memory_of_job();
+
 // Counts the processes that the kernel has killed for lack of memory in this process's control
 // group, which the ranks share. Source: the kernel's admin-guide/cgroup-v2 (memory.events,
 // "oom_kill") and cgroup-v1/memory (memory.oom_control, "oom_kill").

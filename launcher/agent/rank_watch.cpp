@@ -20,13 +20,14 @@ namespace {
 // The interval between two looks at the ranks' pages.
 constexpr milliseconds kWatch{1000}, kLeastWatch{50};
 
+}  // namespace
+
 std::string words_for(const coll::ProgressCopy& page) {
+    if (page.stage == coll::Stage::joining) return "init";
     const std::string operation =
         fmt::format("operation {}, {}", page.operation, coll::describe(page.signature));
     return page.label.empty() ? operation : fmt::format("'{}' ({})", page.label, operation);
 }
-
-}  // namespace
 
 std::string ProgressPages::path(int rank) const {
     return fmt::format("{}/progress.{}", directory_, rank);
@@ -87,7 +88,11 @@ ProgressPages::Activity ProgressPages::look(const std::vector<int>& ranks) {
 }
 
 RankWatch::RankWatch(Loop& loop, const std::string& pages, Node node)
-    : loop_(loop), node_(node), pages_(pages), stacks_(loop, node.environment) {}
+    : loop_(loop),
+      node_(node),
+      pages_(pages),
+      stacks_(loop, node.environment),
+      sampler_(loop, node.ranks, pages_, node.root, node.environment) {}
 
 // The process that uses the collective library, which a script may have started. Without one, the
 // first that runs Python, or else the process that works.

@@ -15,6 +15,7 @@
 
 #include "collectives/comm/progress.hpp"
 #include "launcher/agent/pmix_host.hpp"
+#include "launcher/agent/rank_sampler.hpp"
 #include "launcher/agent/ranks.hpp"
 #include "launcher/agent/stacks.hpp"
 #include "launcher/common/channel.hpp"
@@ -38,6 +39,8 @@ class ProgressPages {
     pid_t process(int rank) const;
     // The file to which a Python rank writes its stacks.
     std::string stack_file(int rank) const;
+    // nullopt: the rank has not called init.
+    std::optional<coll::ProgressCopy> read(int rank) const;
 
     struct Activity {
         bool moved = false;    // a rank has made progress since the last look
@@ -47,7 +50,6 @@ class ProgressPages {
 
   private:
     std::string path(int rank) const;
-    std::optional<coll::ProgressCopy> read(int rank) const;
 
     std::string directory_;
     std::map<int, sys::UniqueFd> files_;
@@ -57,6 +59,9 @@ class ProgressPages {
     };
     std::map<int, Seen> seen_;
 };
+
+// "'grad.3' (operation 7, allreduce of ...)": the page's operation.
+std::string words_for(const coll::ProgressCopy& page);
 
 class RankWatch {
   public:
@@ -78,6 +83,8 @@ class RankWatch {
 
     // Sends the state of the ranks that run.
     void inspect();
+    // Sends what the ranks do, for a user who watches the job.
+    void sample() { sampler_.answer(); }
     // Sends the rank's stack when it is known.
     void read_stack(int rank);
     // A child of the agent has ended; it may be a debugger.
@@ -91,6 +98,7 @@ class RankWatch {
     Node node_;
     ProgressPages pages_;
     StackReader stacks_;
+    RankSampler sampler_;
     std::unique_ptr<Timer> timer_;              // null before the ranks start
     std::chrono::milliseconds quiet_after_{0};  // 0: no reports
     ActiveClock still_;                         // time since a look last saw progress of any rank

@@ -145,6 +145,7 @@ void Ranks::pass(int number, Stream stream, std::string text) {
     Rank& rank = ranks_.at(number);
     rank.wrote = steady_clock::now();
     rank.library.add(text);
+    if (std::string line = last_line_of(text); !line.empty()) rank.line = std::move(line);
     output_.write(number, stream, std::move(text));
 }
 

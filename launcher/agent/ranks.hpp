@@ -50,6 +50,8 @@ class Ranks : private RankOutput::Host {
     std::vector<int> all_running() const;
     // Seconds since the rank's last output.
     double silent(int rank) const;
+    // The last line that it has written, without its end; of a long line the first part.
+    const std::string& last_line(int rank) const { return ranks_.at(rank).line; }
 
   private:
     struct Source {
@@ -67,6 +69,7 @@ class Ranks : private RankOutput::Host {
         std::chrono::steady_clock::time_point begin, wrote;
         Source output, error;
         Tail tail{20};
+        std::string line;  // the last one
         LibraryErrors library;
     };
 

@@ -58,6 +58,8 @@ class Channel {
 
     void close() { socket_.reset(); }
     bool closed() const { return socket_ == nullptr; }
+    // Whether the kernel has taken all messages.
+    bool idle() const { return output_.empty(); }
     // The IP address of the other end.
     std::string peer_address() const;
 

@@ -59,6 +59,9 @@ enum class Kind : std::uint8_t {
     misplaced,
     left,
     missing_rank,
+    sample,
+    sampled,
+    view,
 };
 
 // A message: its number on the wire, and its members in the order of its bytes.
@@ -298,6 +301,46 @@ struct Quiet {
     };
     Progress progress = Progress::moving;
     BATCHAI_MESSAGE(quiet, progress);
+};
+// Root to agents, each second while a user watches the job (root/viewers.hpp): say what the ranks
+// do. Then the agent's answer. Rates and shares are about the time since its last answer; a
+// negative one is unknown, because there was no answer shortly before.
+struct Sample {
+    BATCHAI_MESSAGE(sample);
+};
+struct RankSample {
+    int rank = 0;
+    int pid = 0;        // of the process that uses the collective library, else the rank's own
+    char state = 0;     // the letter in proc(5) of the busiest of the rank's processes
+    double cpu = -1;    // cores that these processes use
+    double memory = 0;  // bytes of memory in which they reside
+    bool in_library = false;      // the following are known
+    std::uint64_t operation = 0;  // the last one that began
+    double operations = -1;       // per second
+    double waiting = -1;          // share of the time in which the rank waits for others
+    std::string what;             // the operation in which it waits now; empty: it does not wait
+    std::vector<int> missing;     // for which ranks
+    double silent = 0;            // seconds since its last output
+    std::string line;             // the last line of its output; may be cut
+    BATCHAI_FIELDS(rank, pid, state, cpu, memory, in_library, operation, operations, waiting, what,
+                   missing, silent, line);
+};
+struct GpuSample {
+    int gpu = 0;                   // its index among the job's GPUs on the node
+    int busy = 0;                  // percent of the time
+    double memory = 0, limit = 0;  // bytes
+    BATCHAI_FIELDS(gpu, busy, memory, limit);
+};
+struct Sampled {
+    std::vector<RankSample> ranks;  // the ranks that run
+    double memory = 0, limit = 0;   // bytes that the job uses on the node, and may use
+    std::vector<GpuSample> gpus;
+    BATCHAI_MESSAGE(sampled, ranks, memory, limit, gpus);
+};
+// Root to a viewer: what the job does, a JSON document.
+struct View {
+    std::string document;
+    BATCHAI_MESSAGE(view, document);
 };
 // Root to agents: the job has ended. Clean up and exit.
 struct Bye {

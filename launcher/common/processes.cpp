@@ -43,6 +43,12 @@ std::vector<pid_t> children() {
     return found;
 }
 
+// Adds the children of a thread.
+void add_children(const std::filesystem::path& thread, std::vector<pid_t>& children) {
+    std::ifstream list(thread / "children");
+    for (pid_t child = 0; list >> child;) children.push_back(child);
+}
+
 }  // namespace
 
 std::string content_of(const std::string& path) {
@@ -60,14 +66,16 @@ std::optional<ProcessStat> stat_of(pid_t pid) {
 std::optional<ProcessStat> parse_stat(std::string_view text) {
     const auto end = text.rfind(')');
     ProcessStat stat;
+    std::array<long, 2> ended{};  // user and system time
     if (end == text.npos ||
         std::sscanf(std::string(text.substr(end + 1)).c_str(),
-                    " %c %d %*d %*d %*d %*d %u %*u %*u %*u %*u %lu %lu %*d %*d %*d %*d %ld %*d "
-                    "%" SCNu64,
-                    &stat.state, &stat.parent, &stat.flags, &stat.user, &stat.system, &stat.threads,
-                    &stat.start) != 7) {
+                    " %c %d %*d %*d %*d %*d %u %*u %*u %*u %*u %lu %lu %ld %ld %*d %*d %ld %*d "
+                    "%" SCNu64 " %*u %ld",
+                    &stat.state, &stat.parent, &stat.flags, &stat.user, &stat.system, &ended[0],
+                    &ended[1], &stat.threads, &stat.start, &stat.resident) < 9) {
         return std::nullopt;
     }
+    stat.of_children = static_cast<unsigned long>(ended[0] + ended[1]);
     return stat;
 }
 
@@ -130,11 +138,32 @@ std::vector<pid_t> children_of(pid_t pid) {
     std::vector<pid_t> children;
     std::error_code failure;
     std::filesystem::directory_iterator thread(fmt::format("/proc/{}/task", pid), failure), end;
-    for (; !failure && thread != end; thread.increment(failure)) {
-        std::ifstream list(thread->path() / "children");
-        for (pid_t child = 0; list >> child;) children.push_back(child);
-    }
+    for (; !failure && thread != end; thread.increment(failure))
+        add_children(thread->path(), children);
     return children;
+}
+
+Usage usage_of(pid_t pid) {
+    constexpr std::size_t kMost = 256;            // processes
+    constexpr std::string_view kLetters = "RDT";  // the busiest first
+    Usage usage;
+    std::size_t busiest = kLetters.size();
+    const auto ticks = static_cast<double>(::sysconf(_SC_CLK_TCK));
+    const auto page = static_cast<double>(::sysconf(_SC_PAGESIZE));
+    std::vector<pid_t> processes{pid};
+    for (std::size_t i = 0; i < processes.size() && i < kMost; ++i) {
+        const auto stat = stat_of(processes[i]);
+        if (!stat) continue;
+        if (usage.state == 0) usage.state = stat->state;
+        if (const auto place = kLetters.find(stat->state); place < busiest) {
+            busiest = place;
+            usage.state = stat->state;
+        }
+        usage.cpu += static_cast<double>(stat->user + stat->system + stat->of_children) / ticks;
+        usage.resident += static_cast<double>(stat->resident) * page;
+        add_children(fmt::format("/proc/{0}/task/{0}", processes[i]), processes);
+    }
+    return usage;
 }
 
 pid_t working_process(pid_t pid) {
@@ -154,7 +183,8 @@ bool has_child_launch() {
         std::error_code gone;
         if (std::filesystem::read_symlink(directory + "/exe", gone) != own) return false;
         // A launch's own processes have one of these words.
-        constexpr std::array<std::string_view, 3> kOfLaunch{"--agent", "--stand-in", "--sweep"};
+        constexpr std::array<std::string_view, 4> kOfLaunch{"--agent", "--stand-in", "--sweep",
+                                                            "--attach"};
         const std::string words = content_of(directory + "/cmdline");
         const std::string first = words.c_str() + std::min(words.find('\0') + 1, words.size());
         return std::find(kOfLaunch.begin(), kOfLaunch.end(), first) == kOfLaunch.end();

@@ -24,7 +24,9 @@ struct ProcessStat {
     unsigned flags = 0;                  // PF_ in the kernel's include/linux/sched.h
     unsigned long user = 0, system = 0;  // CPU time, in clock ticks
     long threads = 0;
-    std::uint64_t start = 0;  // clock ticks since boot
+    std::uint64_t start = 0;        // clock ticks since boot
+    unsigned long of_children = 0;  // CPU time of children that have ended, in clock ticks
+    long resident = 0;              // pages
 };
 
 // nullopt: there is no such process.
@@ -53,6 +55,15 @@ bool is_below(pid_t pid, pid_t ancestor);
 
 // The child processes of a process, also of those that its other threads have started.
 std::vector<pid_t> children_of(pid_t pid);
+
+// What a process and those below it use. Of the threads only the first one's children count: to
+// look at each thread would cost too much to do it each second.
+struct Usage {
+    char state = 0;       // the letter of the busiest one: R, D, T, others
+    double cpu = 0;       // seconds
+    double resident = 0;  // bytes; memory that processes share counts for each
+};
+Usage usage_of(pid_t pid);
 
 // The process that does the work of a program. If a process only waits for a single child, as
 // shells do, it is that child, and so on.

@@ -30,6 +30,7 @@ Coordinator::Coordinator(Session session)
       input_(loop_, nodes_),
       relay_(nodes_),
       inspection_(loop_, nodes_, relay_, work_.map, session_.settings.hang_report),
+      viewers_(loop_, nodes_, work_.map),
       ending_(loop_, session_.settings,
               {work_.map, nodes_, starters_, output_, input_, inspection_, outcome_}) {
     for (const Misplaced& misplaced : session_.carried.misplaced) outcome_.add(misplaced);
@@ -57,6 +58,7 @@ SessionResult Coordinator::run_to_end() {
         return {kOwnFailure, "batchai-launch: " + opened.error().message, Cause::other, {}};
     }
     loop_.run();
+    viewers_.close();
     kill_descendants();
     starters_.catch_up();
     if (unstarted_) outcome_.explain_loss(unstarted_->node, line_of(*unstarted_));
@@ -146,10 +148,19 @@ sys::Result<void> Coordinator::open() {
     }
     if (auto started = starters_.start(session_.allocation, bootstrap); !started) return started;
     if (auto opened = nodes_.open(std::move(listeners), bootstrap.key); !opened) return opened;
+    open_for_viewers(addresses);
     ending_.watch_script();
     if (const auto timeout = session_.settings.timeout)
         ending_.start_timeout(session_.carried.timeout_left.value_or(*timeout));
     return {};
+}
+
+// A user can do without the view, so the job goes on if there is none.
+void Coordinator::open_for_viewers(const std::vector<std::string>& addresses) {
+    if (session_.record.empty() || session_.settings.dry_run != DryRun::no) return;
+    const JobFacts facts{session_.attempt, session_.max_restarts, session_.allocation.restarts};
+    if (const auto opened = viewers_.open(addresses, session_.record, facts); !opened)
+        say("batchai top cannot show this job: " + opened.error().message);
 }
 
 // ---- the job runs -------------------------------------------------------------------------------
@@ -191,6 +202,7 @@ void Coordinator::on_message(int node, Kind kind, Reader& reader) {
             return ending_.check_over();
         default:
             if (inspection_.on_message(node, kind, reader)) return;
+            if (viewers_.on_message(node, kind, reader)) return;
             relay_.on_message(node, kind, reader);
             return check_awaited();
     }

@@ -21,6 +21,7 @@
 #include "launcher/root/printer.hpp"
 #include "launcher/root/relay.hpp"
 #include "launcher/root/starter.hpp"
+#include "launcher/root/viewers.hpp"
 
 namespace batchai::launcher {
 
@@ -38,7 +39,6 @@ struct Work {
 
     std::vector<env::Environment> of_retries;  // one for each node, added if the job ran before
     std::vector<std::string> execution_logs;   // one for each node; empty: none
-    std::string record;
     // A program to run on each node before the ranks, and its standard input. An empty program:
     // none.
     std::vector<std::vector<std::string>> preparations;
@@ -66,6 +66,7 @@ struct Session {
     std::string restart_directory;  // for the ranks' variable; empty: none
     bool tensorflow = true;         // TF_CONFIG makes all ranks workers
     std::string owned_directory;    // the first agent removes it; empty: none
+    std::string record;             // the job file's record directory; empty: none
 };
 
 struct SessionResult {
@@ -90,6 +91,7 @@ class Coordinator final : private RootEvents {
     explicit Coordinator(Session session);
     SessionResult run_to_end();
     sys::Result<void> open();
+    void open_for_viewers(const std::vector<std::string>& addresses);
     void ask_who_ended_it();
     SessionResult report();
 
@@ -121,6 +123,7 @@ class Coordinator final : private RootEvents {
     InputFeed input_;
     Relay relay_;
     Inspection inspection_;
+    Viewers viewers_;
     Ending ending_;
 };
 

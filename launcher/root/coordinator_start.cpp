@@ -145,7 +145,7 @@ Launch launch_for(int node, const std::string& nspace, const Session& session, c
     launch.append_output = session.attempt > 0 || !line.empty();
     if (session.attempt == 0) launch.output_line = line;
     if (!work.execution_logs.empty()) launch.execution_log = work.execution_logs[node];
-    launch.record = work.record;
+    launch.record = session.record;
     if (!work.preparations.empty() && !session.carried.prepared)
         launch.preparation = work.preparations[node];
     launch.preparation_input = work.preparation_input;

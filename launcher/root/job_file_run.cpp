@@ -280,6 +280,7 @@ Session JobFileRun::session(const LaunchSettings& settings, Order order) const {
     }
     session.output_is_ours = false;
     session.owned_directory = places_;
+    session.record = record_;
     session.plan = [this, order](const std::vector<Hello>& nodes) { return plan(nodes, order); };
     return session;
 }
@@ -446,7 +447,6 @@ sys::Result<Work> JobFileRun::plan(const std::vector<Hello>& nodes, Order order)
     if (!container) return container.error();
     for (const job::ProcessGroup& group : groups)
         work.programs.push_back(program_of_group(group, *container));
-    work.record = record_;
     work.host_file = host_file(nodes);
     // Every user of the machine can read arguments, and the note may quote the command. So it goes
     // through standard input.

@@ -26,6 +26,12 @@
         "$BATS_TEST_TMPDIR/rows.json"
 }
 
+@test "what a view of a job costs its node is measured in one run" {
+    /usr/bin/python3 -c 'import torch' 2>/dev/null || skip "needs torch"
+    run -0 timeout 110 "$BATCHAI_SOURCE/tests/bench/top.sh" --ranks 2 --seconds 2 --rounds 1
+    [[ $output = *"agent, %"*$'\nwithout '*$'\nwith '* ]]
+}
+
 @test "what many agents take is measured in one run, and taken further" {
     run -0 timeout 110 "$BATCHAI_SOURCE/tests/bench/scale.sh" --runs 1 --most 4 --json "$BATS_TEST_TMPDIR/rows.json"
     [[ $output = *"the root: "*" ms for each agent"*"4096 agents: "*"not measured"*"no tree"* ]]

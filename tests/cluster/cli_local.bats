@@ -94,6 +94,22 @@ no_launcher() { ! pgrep -f "batchai-launch --local .*$BATS_TEST_TMPDIR"; }
     [ "$(batchai job show -n job --query executionState)" = '"succeeded"' ]
 }
 
+shows_ranks() { batchai top -n job --once -o json >seen && jq -e '.jobs[0].view.ranks | length == 2' seen; }
+
+@test "batchai top shows the ranks of a local job, also without the collective library" {
+    write_job 'echo at work; until [ -e '"$PWD"'/go ]; do sleep 0.1; done'
+    start_in_background
+    for ((try = 0; try < 100; try++)); do shows_ranks && break || sleep 0.1; done
+    jq -e '.jobs[0] | .jobId == null and .secondsLeft == null and .view.awaited == null
+        and all(.view.ranks[]; .line == "at work" and .waiting == null and (.inLibrary | not))' seen
+    batchai top -n job --once >text
+    grep -q '^job: running, 0:' text
+    grep -q '^ *1  .* at work$' text
+    run ! grep -q Wait% text
+    touch go
+    wait $!
+}
+
 @test "killed at once, it is failed and nothing of it runs on" {
     write_job 'sleep 60' 1
     start_in_background

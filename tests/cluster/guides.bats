@@ -132,6 +132,11 @@ judged() {
     page how-to/debugging-a-hang.md
 }
 
+@test "watching-a-job" {
+    with_python torch
+    page how-to/watching-a-job.md
+}
+
 @test "old-keras-and-tensorflow-scripts" {
     with_python tf_keras tf2.21
     page how-to/old-keras-and-tensorflow-scripts.md 270

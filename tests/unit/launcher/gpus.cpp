@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launcher/agent/gpus.hpp"
+#include "launcher/agent/gpu_load.hpp"
 
 #include <boost/test/unit_test.hpp>
 #include <filesystem>
@@ -127,6 +128,30 @@ BOOST_AUTO_TEST_CASE(each_rank_sees_its_own_part_of_a_gpu) {
     BOOST_TEST(visible_gpus(parts, 2, {1}) == "MIG-bbbb");
     BOOST_TEST(!are_parts({{"CUDA_VISIBLE_DEVICES", "GPU-aaaa,1"}}));
     BOOST_TEST(!are_parts({}));
+}
+
+// By the library of fake_nvml.cpp.
+BOOST_AUTO_TEST_CASE(
+    the_load_of_gpus_is_known_at_the_second_look_but_for_one_that_does_not_answer) {
+    const Driver driver;
+    Loop loop;
+    const env::Environment environment;
+    GpuLoad load(loop, environment, driver.directory);
+    BOOST_TEST(load.read().empty());
+    loop.run();  // until the thread has ended
+    const auto gpus = load.read();
+    loop.run();
+    BOOST_REQUIRE_EQUAL(gpus.size(), 2U);
+    BOOST_TEST(gpus[0].gpu == 0);
+    BOOST_TEST(gpus[0].busy == 87);
+    BOOST_TEST(gpus[0].memory == 3.0 * (1 << 30));
+    BOOST_TEST(gpus[0].limit == 8.0 * (1 << 30));
+    BOOST_TEST(gpus[1].gpu == 1);
+    BOOST_TEST(gpus[1].busy == 0);
+    GpuLoad none(loop, environment, kNowhere);
+    none.read();
+    loop.run();
+    BOOST_TEST(none.read().empty());
 }
 
 BOOST_AUTO_TEST_SUITE_END()
