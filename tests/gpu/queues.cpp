@@ -313,7 +313,7 @@ void group(QueueJob& job, cudaStream_t stream) {
     for (int i = 0; i < 8; ++i) trainer.step(stream);
 }
 
-const std::vector<std::vector<int>> kShapes = {{2}, {1, 1}, {2, 2}};
+const std::vector<std::vector<int>> kShapes = {{2}, {1, 1}, {2, 2}, {2, 1}};
 
 const Registered kTraining{"queue_training", true, [] {
                                for_all<QueueJob>({{2}, {1, 1}}, train);

@@ -5,22 +5,17 @@
 
 #include <boost/test/unit_test.hpp>
 #include <chrono>
-#include <cstring>
 #include <functional>
 #include <memory>
-#include <random>
-#include <tuple>
 #include <vector>
 
 #include "host_device.hpp"
-#include "numbers.hpp"
 #if defined(BATCHAI_HAS_GPU)
 #include "collectives/device/cuda.hpp"
 #include "collectives/device/nccl.hpp"
 #endif
 
 using namespace batchai::coll;
-using namespace batchai::coll::test;
 
 namespace {
 
@@ -66,14 +61,6 @@ void for_each_device(Body body) {
         HostDevice device(seed);
         body(device);
     }
-    if (const auto device = gpu(); device != nullptr) body(*device);
-}
-
-// The same for what does not depend on the order of streams.
-template <class Body>
-void on_host_and_gpu(Body body) {
-    HostDevice host(1);
-    body(host);
     if (const auto device = gpu(); device != nullptr) body(*device);
 }
 
@@ -133,68 +120,6 @@ int relayed(Device& device, bool waits) {
     good(device.record(end, second));
     finish(device, end);
     return cells.get()[2];
-}
-
-// Reduces inputs that lie in the device's memory one after another. in_place: the result replaces
-// that one of them; -1: it is apart.
-template <class Type>
-std::vector<typename Type::Stored> reduced(
-    Device& device, const std::vector<std::vector<typename Type::Stored>>& inputs,
-    Device::Reduction reduction, int in_place) {
-    const std::size_t bytes = reduction.count * sizeof(typename Type::Stored);
-    const auto stream = good(device.make_stream());
-    const auto end = good(device.make_event());
-    std::byte* host = good(device.allocate_pinned(bytes * inputs.size()));
-    std::byte* memory = good(device.allocate(bytes * (inputs.size() + 1)));
-    for (std::size_t k = 0; k < inputs.size(); ++k) {
-        if (bytes > 0) std::memcpy(host + k * bytes, inputs[k].data(), bytes);
-        reduction.from[k] = memory + k * bytes;
-    }
-    good(device.copy(memory, host, bytes * inputs.size(), stream));
-    reduction.sources = inputs.size();
-    reduction.to =
-        memory + (in_place < 0 ? inputs.size() : static_cast<std::size_t>(in_place)) * bytes;
-    reduction.type = Type::kType;
-    good(device.reduce(reduction, stream));
-    good(device.copy(host, reduction.to, bytes, stream));
-    good(device.record(end, stream));
-    finish(device, end);
-    std::vector<typename Type::Stored> result(reduction.count);
-    if (bytes > 0) std::memcpy(result.data(), host, bytes);
-    return result;
-}
-
-template <class Type>
-typename Type::Stored expected(const std::vector<std::vector<typename Type::Stored>>& inputs,
-                               const Device::Reduction& reduction, std::size_t i) {
-    const auto [op, before, after, divisor] =
-        std::tuple(reduction.op, reduction.before, reduction.after, reduction.divisor);
-    const auto stored = [&](std::size_t k) { return inputs[k][i]; };
-    return reduced_plainly<Type>(op, inputs.size(), stored, before, after, divisor);
-}
-
-template <class Type>
-void check(Device& device, Device::Reduction reduction, std::size_t sources, std::size_t count,
-           int in_place = -1) {
-    using Stored = typename Type::Stored;
-    std::mt19937_64 random(count * 100 + sources);
-    std::vector<std::vector<Stored>> inputs(sources, std::vector<Stored>(count));
-    for (auto& input : inputs) {
-        for (auto& number : input) {
-            const std::uint64_t bits = random();
-            std::memcpy(&number, &bits, sizeof number);
-        }
-    }
-    reduction.count = count;
-    const auto result = reduced<Type>(device, inputs, reduction, in_place);
-    for (std::size_t i = 0; i < count; ++i) {
-        const auto wanted = expected<Type>(inputs, reduction, i);
-        if (same<Type>(result[i], wanted)) continue;
-        BOOST_ERROR("type " << Type::kType << " op " << reduction.op << " sources " << sources
-                            << ": number " << i << " of " << count << " is " << +result[i]
-                            << " instead of " << +wanted);
-        return;
-    }
 }
 
 }  // namespace
@@ -331,41 +256,6 @@ BOOST_AUTO_TEST_CASE(memory_is_shared_with_another_device) {
     BOOST_TEST(!one.open(Device::Handle{}).has_value());
 }
 
-BOOST_AUTO_TEST_CASE(every_type_and_operation_is_reduced) {
-    on_host_and_gpu([](Device& device) {
-        for_each_type([&](auto type) {
-            using Type = decltype(type);
-            for (const auto op :
-                 {BATCHAI_COLL_SUM, BATCHAI_COLL_MIN, BATCHAI_COLL_MAX, BATCHAI_COLL_PRODUCT}) {
-                for (const std::size_t sources : {1, 2, 3, 8, 16}) {
-                    // 16 bytes at a time, where the sources' places allow it, or a number.
-                    for (const std::size_t count : {0, 1, 7, 1003, 4096}) {
-                        check<Type>(device, {.op = op}, sources, count);
-                    }
-                }
-                check<Type>(device, {.op = op}, 3, 100, 0);
-                check<Type>(device, {.op = op}, 3, 128, 2);
-            }
-        });
-    });
-}
-
-BOOST_AUTO_TEST_CASE(factors_are_applied) {
-    on_host_and_gpu([](Device& device) {
-        for_each_float([&](auto type) {
-            using Type = decltype(type);
-            for (const int divisor : {1, 3, 8}) {
-                check<Type>(device, {.before = 0.3, .after = 1.7, .divisor = divisor}, 4, 300);
-                check<Type>(device, {.divisor = divisor}, 2, 320, 1);
-            }
-        });
-        check<Int32>(device, {.divisor = 3}, 2, 300);
-        check<Int64>(device, {.divisor = 7}, 3, 300);
-        check<Int8>(device, {.divisor = 200}, 2, 300);
-        check<Uint8>(device, {.divisor = 2}, 2, 300);
-    });
-}
-
 BOOST_AUTO_TEST_CASE(a_wrong_reduction_is_refused) {
     HostDevice device(1);
     std::byte* memory = good(device.allocate(64));
@@ -423,36 +313,6 @@ BOOST_AUTO_TEST_CASE(nccl_is_loaded_or_says_why_not) {
     } else {
         BOOST_TEST(version.error().message.find("NCCL") == 0u);
     }
-}
-
-BOOST_AUTO_TEST_CASE(a_gpu_knows_its_memory) {
-    const auto device = gpu();
-    if (device == nullptr) return;
-    const int outside = 0;
-    BOOST_TEST(device->holds(good(device->allocate(100)) + 99));
-    BOOST_TEST(!device->holds(good(device->allocate_pinned(100))));
-    BOOST_TEST(!device->holds(&outside));
-    BOOST_TEST(std::strstr(device->name(), "(GPU 0)") != nullptr);
-}
-
-BOOST_AUTO_TEST_CASE(one_gpu_exchanges_with_itself) {
-    const auto device = gpu();
-    const auto id = NcclComms(0).make_id();
-    if (device == nullptr || !id) return;
-    const auto comm = good(NcclComms(0).create(*id, 0, 1));
-    const auto settled = [&] { until([&] { return good(comm->ready()); }); };
-    settled();
-    Cells cells(*device, 2);
-    cells.set({7, 1});
-    const auto stream = good(device->make_stream());
-    const auto end = good(device->make_event());
-    good(comm->all_reduce(cells[0], cells[1], 1, BATCHAI_COLL_INT32, BATCHAI_COLL_SUM, stream));
-    settled();
-    good(device->record(end, stream));
-    finish(*device, end);
-    BOOST_TEST(cells.get()[1] == 7);
-    good(comm->finish());
-    settled();
 }
 
 #endif

@@ -2,7 +2,7 @@
 """Tensors of a GPU, as far as this package sees to them: a pretended one, as there is none here.
 
 What is pretended is that tensors lie in its memory: the library reduces them in the host's. The
-library's own part is tested in unit/collectives (device_queues), and all of it where there is a GPU
+library's own part is tested in unit/collectives (device_comms), and all of it where there is a GPU
 (tests/gpu/horovod.py).
 """
 import types
