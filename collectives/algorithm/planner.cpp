@@ -11,7 +11,6 @@
 #include "collectives/algorithm/direct.hpp"
 #include "collectives/algorithm/halving_doubling.hpp"
 #include "collectives/algorithm/recursive_doubling.hpp"
-#include "collectives/algorithm/ring.hpp"
 #include "collectives/common/chunking.hpp"
 
 namespace batchai::coll {
@@ -21,8 +20,8 @@ namespace {
 constexpr std::size_t kMostBytes = 1u << 30;
 
 template <class Kind>
-constexpr Algorithm row(const char* name, bool only_by_name = false) {
-    return {name, only_by_name, Kind::cost, Kind::scratch_needed,
+constexpr Algorithm row(const char* name) {
+    return {name, Kind::cost, Kind::scratch_needed,
             [] { return std::unique_ptr<Combining>(new Kind); }};
 }
 
@@ -30,7 +29,6 @@ constexpr Algorithm kAlgorithms[] = {
     row<RecursiveDoubling>("recursive-doubling"),
     row<HalvingDoubling>("halving-doubling"),
     row<Direct>("direct"),
-    row<Ring>("ring", true),
 };
 
 }  // namespace
@@ -72,7 +70,6 @@ const Algorithm& Planner::choose(const Reduction& reduction, const Load& load) c
     const Algorithm* best = nullptr;
     double least = 0;
     for (const Algorithm& algorithm : kAlgorithms) {
-        if (algorithm.only_by_name) continue;
         const double seconds = predict(algorithm, reduction, load);
         if (best != nullptr && seconds >= least) continue;
         best = &algorithm;

@@ -3,11 +3,8 @@
 // Planner: chooses the algorithm that combines the nodes' partial results. It takes the algorithm
 // with the shortest predicted time for the whole message. The formulas are in the algorithms'
 // headers; the cost of the links was measured when the communicator was made (link.hpp). All ranks
-// have the same numbers, so they choose the same algorithm. Any choice gives the same bits, because
-// the ring is never chosen.
-//
-// BATCHAI_COLL_ALGORITHM names an algorithm to use always. Only this selects the ring, whose order
-// of combining depends on a number's place in the message.
+// have the same numbers, so they choose the same algorithm. Any choice gives the same bits.
+// BATCHAI_COLL_ALGORITHM names an algorithm to use always.
 #pragma once
 
 #include <memory>
@@ -25,8 +22,7 @@ class Combining;
 
 // A row of the table in planner.cpp.
 struct Algorithm {
-    const char* name;   // in BATCHAI_COLL_ALGORITHM and in the plan
-    bool only_by_name;  // the planner does not choose it
+    const char* name;  // in BATCHAI_COLL_ALGORITHM and in the plan
     // Predicted seconds for one rail's part of one chunk.
     double (*cost)(const Link& link, int nodes, const Reduction& reduction, std::size_t count);
     // Bytes of scratch memory for data of `bytes`.

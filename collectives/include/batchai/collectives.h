@@ -47,8 +47,7 @@
  *   BATCHAI_COLL_NODE        the name of the node that this rank counts as (default: the host's)
  *   UCX_TLS, UCX_NET_DEVICES and the like: as in UCX, for the traffic between nodes
  *   BATCHAI_COLL_ALGORITHM   the algorithm that combines the nodes' results, whatever it costs
- *                            (docs/collectives.md lists them). The ring does not keep the promise
- *                            about bits.
+ *                            (docs/collectives.md lists them)
  *   BATCHAI_COLL_DEBUG=plan  rank 0 prints batchai_coll_plan() to stderr in init
  *   BATCHAI_COLL_PROGRESS    a file of the launcher, in which it reads what this rank is doing
  */
