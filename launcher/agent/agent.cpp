@@ -51,6 +51,12 @@ void Agent::on_message(Kind kind, Reader& reader) {
         case Kind::go:
             if (Go go; decode(reader, go)) start_ranks(std::move(go));
             return;
+        case Kind::new_job:
+            if (NewJob order; decode(reader, order)) on_new_job(std::move(order.job));
+            return;
+        case Kind::job_start:
+            if (JobStart order; decode(reader, order)) on_job_start(order.start);
+            return;
         case Kind::output_taken:
             if (OutputTaken taken; decode(reader, taken)) ranks_.output().taken(taken.bytes);
             return;
@@ -63,7 +69,7 @@ void Agent::on_message(Kind kind, Reader& reader) {
         case Kind::signal:
             if (Signal signal; decode(reader, signal)) {
                 // A rank may ask for a signal to others, which is no copy of the job's.
-                const bool for_all = signal.ranks == std::vector<std::uint32_t>{kAllRanks};
+                const bool for_all = signal.ranks == RankSet::all();
                 if (for_all && guarded_.is_second_copy(signal.signal, Guarded::kFromRoot)) return;
                 ranks_.forward(signal);
             }
@@ -141,7 +147,7 @@ void Agent::on_signal(int signal, pid_t sender) {
     }
     if (guarded_.is_second_copy(signal, sender)) return;
     if (is_forwarded(signal) && signal != job_.launch().settings.end_on) {
-        if (!guarded_.is_for_all(sender)) ranks_.forward({signal, {kAllRanks}});
+        if (!guarded_.is_for_all(sender)) ranks_.forward({signal, RankSet::all()});
         return;
     }
     if (signal == SIGQUIT && bootstrap_.node != 0) return;  // node 0 alone reports it
@@ -150,9 +156,10 @@ void Agent::on_signal(int signal, pid_t sender) {
 
 void Agent::rank_judged(RankEnd end) {
     end.gpu = job_.gpu_of(end.rank);
-    job_.note(fmt::format("rank {} {}", end.rank, describe(end)));
+    job_.note(fmt::format("rank {} {}", job_.jobs().map().name(end.rank), describe(end)));
     root_.send(end);
     pmix_.release_waiting_for(end, ending_ != Ending::no);
+    watch_.forget(end.rank);
     check_done();
 }
 
@@ -169,7 +176,7 @@ void Agent::check_done() {
     stage_ = Stage::reported;
     if (ending_ == Ending::root_lost) return loop_.stop();
     job_.record(job::Event::Kind::finished);
-    root_.send(NodeDone{});
+    root_.send(NodeDone{jobs_started_});
 }
 
 }  // namespace batchai::launcher

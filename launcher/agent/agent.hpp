@@ -50,6 +50,10 @@ class Agent final : private AgentEvents {
     sys::Result<int> serve_rendezvous();
     void start_ranks(Go go);
     sys::Result<void> start_rank(int rank);
+    // The root's orders about a further job.
+    void on_new_job(Job job);
+    std::string prepare(const Job& job);
+    void on_job_start(bool start);
 
     // The other events of the parts.
     void rank_ended(RankEnd end) override { pmix_.rank_ended(std::move(end)); }
@@ -82,6 +86,7 @@ class Agent final : private AgentEvents {
     std::unique_ptr<gloo::Rendezvous>
         rendezvous_;  // null in a job of one rank, and on a node without ranks
 
+    int jobs_started_ = 1;
     enum class Stage { greeting, launched, ranks_done, reported } stage_ = Stage::greeting;
     enum class Ending { no, asked, root_lost } ending_ = Ending::no;
 };

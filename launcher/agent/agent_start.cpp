@@ -95,7 +95,7 @@ void Agent::start_ranks(Go go) {
     if (auto registered = pmix_.register_job(); !registered) {
         return fail(registered.error().message);
     }
-    job_.note_start();
+    job_.note_start(job_.jobs().list().front());
     job_.record(job::Event::Kind::started);
     ports_.release();
     for (const int rank : job_.ranks()) {
@@ -110,13 +110,52 @@ sys::Result<void> Agent::start_rank(int rank) {
     SpawnRequest request = job_.request_for(rank);
     if (job_.launch().role == Role::ranks) {
         if (auto offered = pmix_.offer_pmix(request, rank); !offered) return offered;
-        watch_.offer(rank, request.environment);
+        watch_.offer(rank, job_.jobs().of(rank).first, request.environment);
     }
     env::note_new_as_ours(request.environment, job_.users(rank));
     const auto end = pmix_.offer_pmi1(request, rank);  // closed when the rank runs
     if (!end) return end.error();
     ranks_.start(rank, request);
     return {};
+}
+
+// ---- further jobs -------------------------------------------------------------------------------
+
+void Agent::on_new_job(Job job) {
+    job_.add(std::move(job));
+    branch_.set_map(job_.jobs().map());
+    root_.send(JobReady{prepare(job_.jobs().list().back())});
+}
+
+// Returns why its ranks here cannot start; empty: they can.
+std::string Agent::prepare(const Job& job) {
+    if (auto registered = pmix_.register_job(job); !registered) return registered.error().message;
+    for (const int rank : job_.ranks_of(job)) {
+        if (const SpawnFailure failure = check_program(job_.request_for(rank)); failure.code != 0)
+            return failure.message + " (on " + bootstrap_.name + ")";
+    }
+    return {};
+}
+
+void Agent::on_job_start(bool start) {
+    const Job& job = job_.jobs().list().back();
+    if (!start) {
+        pmix_.remove_last_job(job);
+        job_.remove_last();
+        return branch_.set_map(job_.jobs().map());
+    }
+    ++jobs_started_;
+    if (stage_ == Stage::ranks_done || stage_ == Stage::reported) stage_ = Stage::launched;
+    ranks_.start_more();
+    job_.note_start(job);
+    for (const int rank : job_.ranks_of(job)) {
+        if (ending_ != Ending::no) break;
+        auto started =
+            ranks_.output().open_further(job_.launch(), rank, job_.jobs().map().name(rank));
+        if (started) started = start_rank(rank);
+        if (!started) return fail(started.error().message);
+    }
+    ranks_.started_all();
 }
 
 }  // namespace batchai::launcher

@@ -34,6 +34,9 @@ class Branch {
     // root.
     void connect(const RankMap& map, const std::string& address, int port);
 
+    // The launch has more ranks, or fewer again.
+    void set_map(const RankMap& map) { map_ = map; }
+
     // Adds this node's contribution to its next fence over these ranks; returns that fence's id.
     FenceId give(Fence contribution);
     bool has_given(const FenceId& id) const;

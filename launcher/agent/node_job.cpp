@@ -5,6 +5,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <map>
 
 #include "job/bashrc.hpp"
@@ -36,6 +37,26 @@ sys::Result<void> NodeJob::describe_machine(Hello& hello) {
     hello.gpus = gpus_;
     hello.granted_cores = granted_cores_;
     return gpus ? sys::Result<void>() : gpus.error();
+}
+
+void NodeJob::take(Launch launch) {
+    launch_ = std::move(launch);
+    jobs_.add({launch_.nspace, 0, -1, launch_.map, launch_.programs});
+}
+
+void NodeJob::add(Job job) {
+    for (Program& program : job.programs) {
+        if (!program.directory.empty())
+            program.directory = std::filesystem::path(launch_.directory) / program.directory;
+    }
+    jobs_.add(std::move(job));
+}
+
+std::vector<int> NodeJob::ranks_of(const Job& job) const {
+    std::vector<int> own = ranks();
+    std::erase_if(own,
+                  [&](int rank) { return rank < job.first || rank >= job.first + job.map.size(); });
+    return own;
 }
 
 // The node's index in the whole job. A restart may leave out nodes, and Slurm's list of CPUs covers
@@ -104,8 +125,8 @@ void NodeJob::make_plan(Go go, int rendezvous_port) {
 
 // On a shared host the ranks of all agents share its cores.
 Load NodeJob::load() const {
-    if (launch_.shared_host) return {launch_.map.size(), static_cast<int>(cores_.size())};
-    return {launch_.map.local_size(node_.node), granted_cores_};
+    if (launch_.shared_host) return {jobs_.map().size(), static_cast<int>(cores_.size())};
+    return {jobs_.map().local_size(node_.node), granted_cores_};
 }
 
 int NodeJob::cores_of(int local_rank) const {
@@ -122,7 +143,7 @@ bool NodeJob::tells_oversubscribed() const {
 }
 
 int NodeJob::gpu_of(int rank) const {
-    return gpus_ > 0 ? launch_.map.local_rank(rank) % gpus_ : -1;
+    return gpus_ > 0 && jobs_.is_of_first(rank) ? launch_.map.local_rank(rank) % gpus_ : -1;
 }
 
 // ---- environments -------------------------------------------------------------------------------
@@ -145,17 +166,20 @@ std::vector<std::string> NodeJob::ambiguous_interfaces() const {
     return names;
 }
 
+// A rank of a further job is not bound, and sees all GPUs of the node.
 env::RankNumbers NodeJob::numbers_of(int rank) const {
-    env::RankNumbers numbers = env::numbers_in(launch_.map, rank);
+    const Job& job = jobs_.of(rank);
+    env::RankNumbers numbers = env::numbers_in(job.map, rank - job.first);
     numbers.master_address = go_.master_address;
     numbers.master_port = go_.master_port;
     numbers.rendezvous_port = rendezvous_port_;
     numbers.interface = interface_.name;
     numbers.interface_asked = !launch_.settings.interface.empty();
-    numbers.cores = cores_of(numbers.local_rank);
+    const bool is_planned = jobs_.is_of_first(rank);
+    numbers.cores = is_planned ? cores_of(numbers.local_rank) : 1;
     numbers.oversubscribed = load().oversubscribed();
-    if (!networks_.empty()) numbers.networks = networks_[numbers.local_rank];
-    if ((launch_.settings.own_gpus_only || are_parts(environment_)) && gpus_ > 0) {
+    if (is_planned && !networks_.empty()) numbers.networks = networks_[numbers.local_rank];
+    if (is_planned && (launch_.settings.own_gpus_only || are_parts(environment_)) && gpus_ > 0) {
         numbers.visible_gpus = visible_gpus(
             environment_, gpus_, gpus_of_rank(numbers.local_rank, numbers.local_size, gpus_));
     }
@@ -190,10 +214,13 @@ env::Environment NodeJob::inherited() const {
 env::Environment NodeJob::environment_of(int rank, env::Environment inherited) const {
     env::Environment environment = std::move(inherited);
     for (const auto& [name, value] : launch_.environment) environment[name] = value;
-    add_variables(environment, launch_.programs, rank, meeting());
+    add_variables(environment, jobs_.programs(), rank, meeting());
     env::leave_to_server(environment);
     const env::RankNumbers numbers = numbers_of(rank);
-    if (launch_.role == Role::ranks) {
+    if (!jobs_.is_of_first(rank)) {  // of MPI alone
+        env::add_slurm(environment, numbers);
+        env::add_openmpi(environment, numbers);
+    } else if (launch_.role == Role::ranks) {
         env::add_slurm(environment, numbers);
         env::add_torch(environment, numbers);
         env::add_jax(environment, numbers);
@@ -246,11 +273,12 @@ std::vector<std::string> NodeJob::command_of(const Program& program) const {
 
 SpawnRequest NodeJob::request_for(int rank) const {
     SpawnRequest request;
-    const Program& program = *program_of(launch_.programs, rank).program;
+    const Program& program = *program_of(jobs_.programs(), rank).program;
     request.argv = command_of(program);
     request.directory = program.directory.empty() ? launch_.directory : program.directory;
     request.with_input = rank == 0;
-    if (!cpus_.empty()) request.cpus = cpus_[launch_.map.local_rank(rank)];
+    if (!cpus_.empty() && jobs_.is_of_first(rank))
+        request.cpus = cpus_[launch_.map.local_rank(rank)];
     request.environment = environment_of(rank, inherited());
     if (!program.directory.empty()) request.environment["PWD"] = program.directory;
     return request;
@@ -258,21 +286,24 @@ SpawnRequest NodeJob::request_for(int rank) const {
 
 env::Environment NodeJob::users(int rank) const {
     env::Environment users = inherited();
-    const Program& program = *program_of(launch_.programs, rank).program;
+    const Program& program = *program_of(jobs_.programs(), rank).program;
     users.insert(launch_.environment.begin(), launch_.environment.end());
     users.insert(program.environment.begin(), program.environment.end());
     return users;
 }
 
-pmix::JobInfo NodeJob::pmix_info() const {
-    pmix::JobInfo info{launch_.nspace,
-                       launch_.map,
-                       launch_.programs,
-                       node_.node,
-                       launch_.directory,
-                       fmt::format("{}", fmt::join(launch_.programs.front().argv, " ")),
+pmix::JobInfo NodeJob::pmix_info(const Job& job) const {
+    const auto& nodes = job.map.nodes;
+    const auto own = std::find(nodes.begin(), nodes.end(), node_.name);
+    const Program& program = job.programs.front();
+    pmix::JobInfo info{job,
+                       own == nodes.end() ? -1 : static_cast<int>(own - nodes.begin()),
+                       launch_.slots,
+                       program.directory.empty() ? launch_.directory : program.directory,
+                       fmt::format("{}", fmt::join(program.argv, " ")),
                        {},
                        tells_oversubscribed()};
+    if (job.first > 0) return info;
     for (const std::vector<int>& cpus : cpus_) info.cpusets.push_back(sys::number_list(cpus));
     return info;
 }
@@ -284,17 +315,18 @@ void NodeJob::note(const std::string& line) const {
     (void)job::append_execution_log(job::expand(launch_.execution_log, of_job()), line);
 }
 
-void NodeJob::note_start() const {
-    const std::vector<int> all = ranks();
+void NodeJob::note_start(const Job& job) const {
+    const std::vector<int> all = ranks_of(job);
     if (all.empty()) return;
     std::map<const Program*, std::vector<int>> by_program;
     for (const int rank : all) {
-        by_program[program_of(launch_.programs, rank).program].push_back(rank);
+        by_program[program_of(jobs_.programs(), rank).program].push_back(rank);
     }
     for (const auto& [program, own] : by_program) {
-        note(fmt::format("starting ranks {} of {}: {}", fmt::join(own, ","), launch_.map.size(),
+        note(fmt::format("starting ranks {} of {}: {}", jobs_.map().names(own), job.map.size(),
                          fmt::join(program->argv, " ")));
     }
+    if (job.first > 0) return;
     std::vector<std::string> cpusets;
     for (const std::vector<int>& cpus : cpus_) cpusets.push_back(sys::number_list(cpus));
     note(cpus_.empty() ? fmt::format("{} ranks on {} of {} cores: not bound", all.size(),

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// NodeJob: the job as this node sees it. It has the root's orders (Launch, Go) and what the agent
-// finds on its machine: GPUs, cores, the network interface. From these it makes the plan of each
-// rank: cores, devices, environment and command. It also writes to the job's logs.
+// NodeJob: the jobs as this node sees them. It has the root's orders (Launch, Go) and what the
+// agent finds on its machine: GPUs, cores, the network interface. From these it makes the plan of
+// each rank: cores, devices, environment and command. It also writes to the job's logs.
 #pragma once
 
 #include <string>
@@ -32,8 +32,12 @@ class NodeJob {
     sys::Result<void> describe_machine(Hello& hello);
 
     // The root's first order. launch() is empty before.
-    void take(Launch launch) { launch_ = std::move(launch); }
+    void take(Launch launch);
     const Launch& launch() const { return launch_; }
+    // A further job, of which the root may say that it does not start.
+    void add(Job job);
+    void remove_last() { jobs_.remove_last(); }
+    const Jobs& jobs() const { return jobs_; }
     // Takes the interface that the user has named, if any.
     sys::Result<void> choose_interface();
     // The preparation may read this file, and scripts that start MPI themselves do.
@@ -47,8 +51,8 @@ class NodeJob {
     SpawnRequest request_for(int rank) const;
     // The variables that are the user's, not the launch's.
     env::Environment users(int rank) const;
-    // What the PMIx library must know.
-    pmix::JobInfo pmix_info() const;
+    // What the PMIx library must know of a job.
+    pmix::JobInfo pmix_info(const Job& job) const;
     Meeting meeting() const;
 
     // The agent's own environment.
@@ -58,7 +62,9 @@ class NodeJob {
     // The part of a rank's environment that comes from the agent's own.
     env::Environment inherited() const;
 
-    std::vector<int> ranks() const { return launch_.map.ranks_on(node_.node); }
+    // The ranks of all jobs on this node, and those of one.
+    std::vector<int> ranks() const { return jobs_.map().ranks_on(node_.node); }
+    std::vector<int> ranks_of(const Job& job) const;
     // The GPU that the rank uses first; -1: none.
     int gpu_of(int rank) const;
     const Interface& interface() const { return interface_; }
@@ -66,7 +72,7 @@ class NodeJob {
 
     // The logs. They ignore errors: a full disk must not end the job.
     void note(const std::string& line) const;  // in the execution log
-    void note_start() const;
+    void note_start(const Job& job) const;
     void record(job::Event::Kind kind) const;
 
   private:
@@ -89,6 +95,7 @@ class NodeJob {
     std::vector<Core> cores_;
     int granted_cores_ = 0, gpus_ = 0;
     Launch launch_;
+    Jobs jobs_;
     Go go_;
     int rendezvous_port_ = 0;
     std::vector<std::vector<int>> cpus_;  // by local rank; empty: not bound

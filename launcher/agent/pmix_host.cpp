@@ -10,7 +10,6 @@
 #include <array>
 
 #include "launcher/common/exit_code.hpp"
-#include "launcher/common/fence_table.hpp"
 #include "launcher/common/processes.hpp"
 #include "sys/clock.hpp"
 #include "sys/paths.hpp"
@@ -30,7 +29,7 @@ sys::Result<void> PmixHost::serve(const pmix::ServerOptions& options) {
 }
 
 sys::Result<void> PmixHost::register_job() {
-    if (auto registered = server_->register_job(node_.job.pmix_info()); !registered) {
+    if (auto registered = register_job(node_.job.jobs().list().front()); !registered) {
         return registered;
     }
     const Launch& job = node_.job.launch();
@@ -44,6 +43,10 @@ sys::Result<void> PmixHost::register_job() {
     pmi1_ = std::make_unique<pmi1::Server>(
         loop_, self, pmi1::Job{job.nspace, job.map.size(), process_mapping(job.map)});
     return {};
+}
+
+sys::Result<void> PmixHost::register_job(const Job& job) {
+    return server_->register_job(node_.job.pmix_info(job));
 }
 
 sys::Result<void> PmixHost::offer_pmix(SpawnRequest& request, int rank) const {
@@ -61,7 +64,8 @@ sys::Result<void> PmixHost::offer_pmix(SpawnRequest& request, int rank) const {
 }
 
 sys::Result<sys::UniqueFd> PmixHost::offer_pmi1(SpawnRequest& request, int rank) {
-    if (node_.job.launch().role == Role::script) return sys::UniqueFd();
+    const bool is_further = !node_.job.jobs().is_of_first(rank);
+    if (node_.job.launch().role == Role::script || is_further) return sys::UniqueFd();
     if (solo_pmi1_) {
         request.environment["PMI_PORT"] = solo_pmi1_->address();
         request.environment["PMI_ID"] = "0";
@@ -81,7 +85,7 @@ sys::Result<sys::UniqueFd> PmixHost::offer_pmi1(SpawnRequest& request, int rank)
 void PmixHost::fence(Fence contribution, pmix::WhenJoined answer) {
     bool absent = false, left = false;
     for (const int rank : node_.job.ranks()) {
-        if (!is_member(contribution.id.procs, rank)) continue;
+        if (!contribution.id.procs.contains(rank)) continue;
         const auto state = states_.find(rank);
         const bool has_left = state != states_.end() && state->second == RankEnd::Pmix::left;
         left = left || has_left;
@@ -105,9 +109,6 @@ void PmixHost::on_fence_done(FenceDone done) {
 }
 
 void PmixHost::modex(std::uint32_t rank, pmix::ModexAnswer answer) {
-    if (rank >= static_cast<std::uint32_t>(node_.job.launch().map.size())) {
-        return pmix::complete(answer, PMIX_ERR_NOT_FOUND, {});
-    }
     const std::uint64_t id = next_id_++;
     modexes_[id] = answer;
     node_.root.send(ModexRequest{node_.bootstrap.node, id, rank});
@@ -171,9 +172,28 @@ void PmixHost::on_store_reply(const StoreReply& reply) {
         pmix::complete(found->second, reply.status);
         stores_.erase(found);
     } else if (const auto asked = lookups_.find(reply.id); asked != lookups_.end()) {
-        pmix::complete(asked->second, node_.job.launch().nspace, reply.status, reply.items);
+        pmix::complete(asked->second, reply.status, reply.items);
         lookups_.erase(asked);
     }
+}
+
+void PmixHost::spawn(SpawnJob order, pmix::SpawnAnswer answer) {
+    order.id = next_id_++;
+    spawns_[order.id] = {order.parent, answer};
+    node_.root.send(order);
+}
+
+void PmixHost::on_spawn_reply(SpawnReply reply) {
+    const auto found = spawns_.find(reply.id);
+    if (found == spawns_.end()) return;
+    const auto [parent, answer] = found->second;
+    spawns_.erase(found);
+    using Status = SpawnReply::Status;
+    const pmix_status_t status = reply.status == Status::started    ? PMIX_SUCCESS
+                                 : reply.status == Status::no_slots ? PMIX_ERR_OUT_OF_RESOURCE
+                                                                    : PMIX_ERR_JOB_EXE_NOT_FOUND;
+    if (status != PMIX_SUCCESS) spawn_refused(parent, std::move(reply.why));
+    pmix::complete(answer, status, reply.nspace);
 }
 
 void PmixHost::aborted(int rank, int code, std::string message) {
@@ -188,10 +208,9 @@ void PmixHost::aborted(int rank, int code, std::string message) {
 }
 
 void PmixHost::explain(RankEnd& end) const {
-    if (!refused_.contains(end.rank)) return;
-    end.library_errors.emplace_back(
-        "the rank has asked for new processes (MPI_Comm_spawn), which batchai-launch does not "
-        "start. Start all ranks at once, with -n");
+    if (const auto found = refused_.find(end.rank); found != refused_.end())
+        end.library_errors.push_back("the rank has asked for new processes (MPI_Comm_spawn) " +
+                                     found->second);
 }
 
 void PmixHost::connected(int rank) {
@@ -206,7 +225,7 @@ void PmixHost::connected(int rank) {
 // here. One process may have several connections, because two of its libraries may have a libpmix
 // each. Programs of a job's only rank may run side by side, as with PMI-1.
 void PmixHost::refuse_second_process(int rank) {
-    if (node_.job.launch().map.size() == 1) return;
+    if (node_.job.jobs().of(rank).map.size() == 1) return;
     const auto connections = pmix::connections_of(static_cast<std::uint32_t>(rank));
     if (connections.size() < 2) return;
     std::set<pid_t> processes;
@@ -219,12 +238,12 @@ void PmixHost::refuse_second_process(int rank) {
             "batchai-launch: rank {} on {} has several processes ({}): a rank is one process "
             "at a time. Start as many ranks as processes (-n, --ranks-per-node), or run "
             "the programs of a rank one after the other",
-            rank, node_.bootstrap.name, fmt::join(processes, ", ")),
+            node_.job.jobs().map().name(rank), node_.bootstrap.name, fmt::join(processes, ", ")),
         kOwnFailure, false});
 }
 
 // The PMIx library does not notice that a member has ended, and would wait for it for ever.
-void PmixHost::group_asked(const std::string& name, const std::vector<std::uint32_t>& ranks) {
+void PmixHost::group_asked(const std::string& name, const RankSet& ranks) {
     const int missing = groups_.asked(name, ranks, node_.job.ranks());
     if (missing >= 0) node_.root.send(MissingRank{missing});
 }
@@ -239,7 +258,7 @@ pid_t PmixHost::start_stand_in(int rank) {
     if (!offer_pmix(request, rank)) return 0;
     request.directory = "/";
     Spawned spawned;
-    return spawn(request, spawned).code == 0 ? spawned.pid : 0;
+    return launcher::spawn(request, spawned).code == 0 ? spawned.pid : 0;
 }
 
 void PmixHost::kill_stand_in(pid_t pid) {
@@ -275,15 +294,18 @@ void PmixHost::release_waiting_for(const RankEnd& end, bool job_ends) {
     if (pmi1_) pmi1_->forget(end.rank);
 }
 
-bool PmixHost::any_joined() const {
-    return std::any_of(states_.begin(), states_.end(),
-                       [](const auto& s) { return s.second == RankEnd::Pmix::joined; });
+bool PmixHost::any_joined(int rank) const {
+    const Job& job = node_.job.jobs().of(rank);
+    const auto first = states_.lower_bound(job.first);
+    const auto end = states_.lower_bound(job.first + job.map.size());
+    return std::any_of(first, end, [](const auto& s) { return s.second == RankEnd::Pmix::joined; });
 }
 
 void PmixHost::set_state(int rank, RankEnd::Pmix state) {
-    const bool before = any_joined();
+    const bool before = any_joined(rank);
     states_[rank] = state;
-    if (any_joined() != before) node_.root.send(Joined{!before});
+    if (any_joined(rank) != before)
+        node_.root.send(Joined{node_.job.jobs().of(rank).first, !before});
 }
 
 void PmixHost::log(int rank, Stream stream, std::string text) {
@@ -308,6 +330,13 @@ void PmixHost::receive(Kind kind, Reader& reader) {
             return;
         case Kind::notification:
             if (Notification event; decode(reader, event)) server_->deliver(event);
+            return;
+        case Kind::spawn_reply:
+            if (SpawnReply reply; decode(reader, reply)) on_spawn_reply(std::move(reply));
+            return;
+        case Kind::job_ended:
+            if (JobEnded ended; decode(reader, ended))
+                server_->deliver_end(node_.job.jobs().of(ended.first));
             return;
         case Kind::store_reply:
             if (StoreReply reply; decode(reader, reply)) on_store_reply(reply);

@@ -47,9 +47,12 @@ class PmixHost final : private pmix::Host,
     // Starts the PMIx server.
     sys::Result<void> serve(const pmix::ServerOptions& options);
     bool serves() const { return server_ != nullptr; }
-    // Registers the job with the PMIx server, and starts the PMI-1 server. Call it before the ranks
-    // start.
+    // Registers the launch's first job with the PMIx server, and starts the PMI-1 server. Call it
+    // before the ranks start.
     sys::Result<void> register_job();
+    // Registers a further job.
+    sys::Result<void> register_job(const Job& job);
+    void remove_last_job(const Job& job) { server_->remove_last_job(job.nspace); }
     // Adds the variables by which the rank finds the PMIx server.
     sys::Result<void> offer_pmix(SpawnRequest& request, int rank) const;
     // Adds those of the PMI-1 server. Returns the rank's end of the socket pair; the caller closes
@@ -82,12 +85,13 @@ class PmixHost final : private pmix::Host,
     void unpublish(std::uint32_t owner, std::vector<std::string> keys,
                    pmix::OpAnswer answer) override;
     void aborted(int rank, int code, std::string message) override;
-    void spawn_refused(int rank) override { refused_.insert(rank); }
+    void spawn(SpawnJob order, pmix::SpawnAnswer answer) override;
+    void spawn_refused(int rank, std::string why) override { refused_[rank] = std::move(why); }
     void connected(int rank) override;
     void joined(int rank) override { set_state(rank, RankEnd::Pmix::joined); }
     void finalized(int rank) override { set_state(rank, RankEnd::Pmix::left); }
     void barrier(Fence contribution) override { node_.branch.give(std::move(contribution)); }
-    void group_asked(const std::string& name, const std::vector<std::uint32_t>& ranks) override;
+    void group_asked(const std::string& name, const RankSet& ranks) override;
     void notify(Notification event) override { node_.root.send(event); }
     void log(int rank, Stream stream, std::string text) override;
     void signal(Signal signal) override { node_.root.send(signal); }
@@ -95,7 +99,7 @@ class PmixHost final : private pmix::Host,
     std::vector<std::uint64_t> unheard() const override { return pmix::unheard_connections(); }
     void hear() override { box_.open(); }
     void judge(RankEnd end) override;
-    bool any_joined() const override;
+    bool any_joined(int rank) const override;
     pid_t start_stand_in(int rank) override;
     void kill_stand_in(pid_t pid) override;
     void forget(int rank) override { server_->forget(rank); }
@@ -103,6 +107,7 @@ class PmixHost final : private pmix::Host,
     void on_modex_request(ModexRequest request);
     void on_modex_reply(ModexReply reply);
     void on_store_reply(const StoreReply& reply);
+    void on_spawn_reply(SpawnReply reply);
     void send_modex_reply(const ModexRequest& request, int status, std::string data);
     void fail_modex_of(int rank);
     void set_state(int rank, RankEnd::Pmix state);
@@ -122,8 +127,8 @@ class PmixHost final : private pmix::Host,
     pmix::LastWords last_words_;
     pmix::Groups groups_;
     std::map<int, RankEnd::Pmix> states_;
-    std::set<int> clients_;  // ranks that the library has known as clients
-    std::set<int> refused_;  // ranks that have asked for new processes
+    std::set<int> clients_;               // ranks that the library has known as clients
+    std::map<int, std::string> refused_;  // ranks that have asked for new processes in vain: why
 
     std::uint64_t next_id_ = 0;
     std::map<FenceId, pmix::WhenJoined> fences_;
@@ -132,6 +137,11 @@ class PmixHost final : private pmix::Host,
         asked_;  // requests to this node: (origin, id) -> rank
     std::map<std::uint64_t, pmix::OpAnswer> stores_;
     std::map<std::uint64_t, pmix::LookupAnswer> lookups_;
+    struct Spawning {
+        int parent;
+        pmix::SpawnAnswer answer;
+    };
+    std::map<std::uint64_t, Spawning> spawns_;
 };
 
 }  // namespace batchai::launcher

@@ -142,6 +142,15 @@ sys::Result<void> RankOutput::open(const Launch& job, int node, const env::Envir
     return {};
 }
 
+sys::Result<void> RankOutput::open_further(const Launch& launch, int rank, std::string name) {
+    if (launch.settings.output_directory.empty()) return {};
+    std::replace(name.begin(), name.end(), ':', '.');
+    const std::string path = launch.settings.output_directory + "/rank." + name + "/{stream}";
+    if (!launch.append_output) return files_.make(rank, path);
+    files_.reopen(rank, path, launch.output_line);
+    return {};
+}
+
 void RankOutput::write(int rank, Stream stream, std::string bytes) {
     const bool to_root = !own_.contains(rank);
     untaken_ += bytes.size() * (files_.count(rank) + (to_root ? 1 : 0));

@@ -84,6 +84,8 @@ class RankOutput : private RankFiles::Host {
     // paths may use its variables.
     sys::Result<void> open(const Launch& job, int node, const env::Environment& environment,
                            const Meeting& meeting);
+    // The same for a rank of a further job, before it starts. name: RankMap::name().
+    sys::Result<void> open_further(const Launch& launch, int rank, std::string name);
     void write(int rank, Stream stream, std::string bytes);
     // The root, or a file, has taken this many bytes.
     void taken(std::uint64_t bytes);

@@ -37,17 +37,22 @@ std::string ProgressPages::stack_file(int rank) const {
     return path(rank) + coll::kStackSuffix;
 }
 
-void ProgressPages::offer(int rank, std::map<std::string, std::string>& environment) {
+void ProgressPages::offer(int rank, int first, std::map<std::string, std::string>& environment) {
     environment.erase(coll::kProgressVariable);  // a launcher around this one may have set it
     sys::UniqueFd fd(::open(path(rank).c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
     if (!fd || ::posix_fallocate(fd.get(), 0, coll::kProgressBytes) != 0) return;
     environment[coll::kProgressVariable] = path(rank);
-    files_[rank] = std::move(fd);
+    pages_[rank] = {std::move(fd), first};
+}
+
+void ProgressPages::remove(int rank) {
+    seen_.erase(rank);
+    if (pages_.erase(rank) > 0) ::unlink(path(rank).c_str());
 }
 
 std::optional<coll::ProgressCopy> ProgressPages::read(int rank) const {
-    const auto found = files_.find(rank);
-    return found == files_.end() ? std::nullopt : coll::read_progress(found->second);
+    const auto found = pages_.find(rank);
+    return found == pages_.end() ? std::nullopt : coll::read_progress(found->second.file);
 }
 
 RankProgress ProgressPages::progress(int rank) const {
@@ -65,6 +70,7 @@ RankProgress ProgressPages::progress(int rank) const {
         progress.seconds = time.count();
     }
     progress.missing = page->missing;
+    for (int& missing : progress.missing) missing += pages_.at(rank).first;
     return progress;
 }
 

@@ -31,8 +31,10 @@ class ProgressPages {
     explicit ProgressPages(std::string directory) : directory_(std::move(directory)) {}
 
     // Makes a rank's page and names it in the rank's environment. If there is no space for a page,
-    // the rank's progress is unknown.
-    void offer(int rank, std::map<std::string, std::string>& environment);
+    // the rank's progress is unknown. first: the number of the first rank of its job.
+    void offer(int rank, int first, std::map<std::string, std::string>& environment);
+    // The rank has ended: removes its page.
+    void remove(int rank);
     // Call look() first. The time in a stage is only as exact as the interval between looks.
     RankProgress progress(int rank) const;
     // The process that writes the page; 0: none.
@@ -52,7 +54,11 @@ class ProgressPages {
     std::string path(int rank) const;
 
     std::string directory_;
-    std::map<int, sys::UniqueFd> files_;
+    struct Page {
+        sys::UniqueFd file;
+        int first = 0;
+    };
+    std::map<int, Page> pages_;
     struct Seen {
         std::uint64_t moves = 0;
         std::chrono::steady_clock::time_point time;  // of the last change
@@ -76,7 +82,9 @@ class RankWatch {
     RankWatch(Loop& loop, const std::string& pages, Node node);
 
     // Call it before the rank starts.
-    void offer(int rank, env::Environment& environment) { pages_.offer(rank, environment); }
+    void offer(int rank, int first, env::Environment& environment) {
+        pages_.offer(rank, first, environment);
+    }
     // From now on, reports to the root when no rank has made progress for quiet_after; 0: no
     // reports.
     void start(std::chrono::milliseconds quiet_after);
@@ -85,6 +93,8 @@ class RankWatch {
     void inspect();
     // Sends what the ranks do, for a user who watches the job.
     void sample() { sampler_.answer(); }
+    // A rank has ended.
+    void forget(int rank) { pages_.remove(rank); }
     // Sends the rank's stack when it is known.
     void read_stack(int rank);
     // A child of the agent has ended; it may be a debugger.

@@ -9,7 +9,6 @@
 #include <csignal>
 
 #include "launcher/common/exit_code.hpp"
-#include "launcher/common/fence_table.hpp"
 #include "launcher/common/processes.hpp"
 #include "launcher/common/say.hpp"
 #include "sys/clock.hpp"
@@ -222,7 +221,7 @@ double Ranks::silent(int rank) const {
 void Ranks::forward(const Signal& signal) {
     const bool whole_group = signal.signal == SIGSTOP || signal.signal == SIGCONT;
     for (auto& [number, rank] : ranks_) {
-        if (rank.pid > 0 && is_member(signal.ranks, number))
+        if (rank.pid > 0 && signal.ranks.contains(number))
             ::kill(whole_group ? -rank.pid : rank.pid, signal.signal);
     }
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Ranks: the processes of one node. It starts them, reads their output, notices their ends, and
-// ends them. Call reap() after SIGCHLD. It reports ranks_done() once: when all ranks and all
-// processes that they started have ended, and all output was passed on.
+// ends them. Call reap() after SIGCHLD. It reports ranks_done() when all ranks and all processes
+// that they started have ended, and all output was passed on.
 #pragma once
 
 #include <chrono>
@@ -33,8 +33,10 @@ class Ranks : private RankOutput::Host {
 
     // A rank that cannot be started ends at once; its end has the reason.
     void start(int rank, const SpawnRequest& request);
-    // No more ranks will be started.
+    // No more ranks will be started, unless start_more() is called.
     void started_all();
+    // More ranks follow. ranks_done() will be reported again.
+    void start_more() { started_ = lingered_ = done_ = false; }
 
     void reap();
     void forward(const Signal& signal);

@@ -158,6 +158,13 @@ void set_nonblocking(int fd) {
 
 }  // namespace
 
+SpawnFailure check_program(const SpawnRequest& request) {
+    std::string path;
+    if (::access(request.directory.c_str(), X_OK) != 0)
+        return explain({Report::Step::directory, errno}, request, path);
+    return find_program(request, path);
+}
+
 SpawnFailure spawn(const SpawnRequest& request, Spawned& spawned) {
     std::string path;
     if (SpawnFailure failure = find_program(request, path); failure.code != 0) return failure;

@@ -35,5 +35,7 @@ struct SpawnFailure {
 };
 
 SpawnFailure spawn(const SpawnRequest& request, Spawned& spawned);
+// Why spawn() would fail, as far as it is known without starting the program.
+SpawnFailure check_program(const SpawnRequest& request);
 
 }  // namespace batchai::launcher

@@ -13,19 +13,15 @@ namespace {
 constexpr std::size_t kPiece = 256 << 10;
 
 // The nodes of the members, without some ranks.
-std::set<int> nodes_of(const std::vector<std::uint32_t>& procs, const RankMap& map,
+std::set<int> nodes_of(const RankSet& procs, const RankMap& map,
                        const std::set<int>& without = {}) {
-    std::vector<int> uncounted(map.nodes.size(), 0);
-    for (const int rank : without) ++uncounted[map.node_of(rank)];
     std::set<int> nodes;
-    for (std::uint32_t proc : procs) {
-        if (proc == kAllRanks) {
-            for (int n = 0; n < static_cast<int>(map.nodes.size()); ++n) {
-                if (map.local_size(n) > uncounted[n]) nodes.insert(n);
-            }
-        } else if (proc < static_cast<std::uint32_t>(map.size()) &&
-                   !without.contains(static_cast<int>(proc))) {
-            nodes.insert(map.node_of(static_cast<int>(proc)));
+    for (int node = 0; node < static_cast<int>(map.nodes.size()); ++node) {
+        for (int place = map.first[node]; place < map.first[node + 1]; ++place) {
+            const int rank = map.rank_at(place);
+            if (!procs.contains(rank) || without.contains(rank)) continue;
+            nodes.insert(node);
+            break;
         }
     }
     return nodes;
@@ -38,12 +34,6 @@ bool needs_all(const std::string& purpose) {
 
 }  // namespace
 
-bool is_member(const std::vector<std::uint32_t>& procs, int rank) {
-    return std::any_of(procs.begin(), procs.end(), [rank](std::uint32_t proc) {
-        return proc == kAllRanks || proc == static_cast<std::uint32_t>(rank);
-    });
-}
-
 void in_pieces(const Fence& fence, std::uint64_t serial,
                const std::function<void(const FenceDone&)>& use) {
     std::size_t at = 0;
@@ -55,8 +45,7 @@ void in_pieces(const Fence& fence, std::uint64_t serial,
     } while (at < fence.data.size());
 }
 
-std::vector<int> FenceTable::branches(const std::vector<std::uint32_t>& procs,
-                                      const RankMap& map) const {
+std::vector<int> FenceTable::branches(const RankSet& procs, const RankMap& map) const {
     std::set<int> found;
     for (int node : nodes_of(procs, map)) {
         if (tree_.is_below(self_, node)) found.insert(tree_.branch(self_, node));
@@ -84,7 +73,7 @@ std::vector<Fence> FenceTable::leave(int rank, const RankMap& map) {
     std::vector<Fence> complete;
     for (auto place = fences_.begin(); place != fences_.end();) {
         auto& [id, pending] = *place;
-        if (is_member(id.procs, rank)) pending.awaited = awaited(id, pending, map);
+        if (id.procs.contains(rank)) pending.awaited = awaited(id, pending, map);
         const auto next = std::next(place);
         if (pending.awaited.empty()) complete.push_back(join(fences_.extract(place)));
         place = next;
@@ -118,7 +107,7 @@ Fence FenceTable::join(Fences::node_type taken) const {
 int FenceTable::missing_rank(const FenceId& id) const {
     if (!needs_all(id.purpose)) return -1;
     const auto found = std::find_if(left_.begin(), left_.end(),
-                                    [&id](int rank) { return is_member(id.procs, rank); });
+                                    [&id](int rank) { return id.procs.contains(rank); });
     return found == left_.end() ? -1 : *found;
 }
 
@@ -131,7 +120,7 @@ int FenceTable::blocked_by(const std::vector<int>& gone, const RankMap& map) con
         before = &id;
         if (!first) continue;
         for (int rank : gone) {
-            if (is_member(id.procs, rank) &&
+            if (id.procs.contains(rank) &&
                 !pending.arrived.contains(tree_.branch(self_, map.node_of(rank))))
                 return rank;
         }

@@ -22,9 +22,6 @@
 
 namespace batchai::launcher {
 
-// Whether this rank takes part in a fence over these ranks or over kAllRanks.
-bool is_member(const std::vector<std::uint32_t>& procs, int rank);
-
 // Calls `use` with each piece of a finished fence.
 void in_pieces(const Fence& fence, std::uint64_t serial,
                const std::function<void(const FenceDone&)>& use);
@@ -42,7 +39,7 @@ class FenceTable {
     std::vector<Fence> leave(int rank, const RankMap& map);
 
     // The children, and self, that have ranks of the fence at or below them.
-    std::vector<int> branches(const std::vector<std::uint32_t>& procs, const RankMap& map) const;
+    std::vector<int> branches(const RankSet& procs, const RankMap& map) const;
 
     // A rank that has left, for a fence that needs all its members; -1: none.
     int missing_rank(const FenceId& id) const;

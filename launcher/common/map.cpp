@@ -20,8 +20,7 @@ int RankMap::node_of(int rank) const {
 
 std::vector<int> RankMap::ranks_on(int node) const {
     std::vector<int> list;
-    for (int p = first[node]; p < first[node + 1]; ++p)
-        list.push_back(ranks.empty() ? p : ranks[p]);
+    for (int p = first[node]; p < first[node + 1]; ++p) list.push_back(rank_at(p));
     return list;
 }
 
@@ -29,6 +28,26 @@ int RankMap::used_nodes() const {
     int used = 0;
     while (used < static_cast<int>(nodes.size()) && local_size(used) > 0) ++used;
     return used;
+}
+
+std::string RankMap::name(int rank) const {
+    return names({rank});
+}
+
+std::string RankMap::names(const std::vector<int>& sorted) const {
+    std::string text;
+    for (std::size_t job = 0; job <= further.size(); ++job) {
+        const int begin = job == 0 ? 0 : further[job - 1];
+        const int end = job == further.size() ? std::numeric_limits<int>::max() : further[job];
+        std::vector<int> own;
+        for (const int rank : sorted)
+            if (rank >= begin && rank < end) own.push_back(rank - begin);
+        if (own.empty()) continue;
+        text += text.empty() ? "" : ",";
+        if (job > 0) text += fmt::format("{}:", job);
+        text += sys::number_list(own);
+    }
+    return text;
 }
 
 std::vector<int> RankMap::local_sizes() const {
@@ -64,23 +83,8 @@ bool any(const std::vector<NodeSize>& nodes, Member member) {
                        [&](const NodeSize& n) { return n.*member > 0; });
 }
 
-// How many ranks each node takes before the others must be full too. GPUs come before tasks: Slurm
-// may have placed the tasks unevenly, and then two ranks would share a GPU while another GPU is
-// idle.
-std::vector<int> rooms(const std::vector<NodeSize>& nodes, int ranks_per_gpu) {
-    const bool gpus = any(nodes, &NodeSize::gpus);
-    const auto member = gpus                           ? &NodeSize::gpus
-                        : any(nodes, &NodeSize::tasks) ? &NodeSize::tasks
-                                                       : &NodeSize::cores;
-    std::vector<int> rooms;
-    for (const NodeSize& node : nodes) {
-        rooms.push_back(std::max(node.*member * (gpus ? ranks_per_gpu : 1), 1));
-    }
-    return rooms;
-}
-
-std::vector<int> deal(int ranks, const std::vector<int>& rooms) {
-    std::vector<int> count(rooms.size(), 0), left = rooms;
+std::vector<int> deal(int ranks, const std::vector<int>& slots) {
+    std::vector<int> count(slots.size(), 0), left = slots;
     while (ranks > 0) {
         bool dealt = false;
         for (std::size_t n = 0; n < left.size() && ranks > 0; ++n) {
@@ -88,7 +92,7 @@ std::vector<int> deal(int ranks, const std::vector<int>& rooms) {
             dealt = true;
             --left[n], --ranks, ++count[n];
         }
-        if (!dealt) left = rooms;
+        if (!dealt) left = slots;
     }
     return count;
 }
@@ -99,7 +103,7 @@ std::vector<int> counts(const std::vector<NodeSize>& nodes, const RankRequest& r
         count[0] = request.ranks.value_or(1);
         return count;
     }
-    if (request.ranks) return deal(*request.ranks, rooms(nodes, request.ranks_per_gpu));
+    if (request.ranks) return deal(*request.ranks, slots_of(nodes, request.ranks_per_gpu));
     const bool gpus = any(nodes, &NodeSize::gpus);
     for (std::size_t n = 0; n < nodes.size(); ++n) {
         const int own = gpus ? nodes[n].gpus * request.ranks_per_gpu : nodes[n].tasks;
@@ -135,13 +139,26 @@ sys::Result<RankMap> make_map(const std::vector<NodeSize>& nodes, const RankRequ
     return map;
 }
 
-void add_in_turn(RankMap& map, int count) {
+// GPUs come before tasks: Slurm may have placed the tasks unevenly, and then two ranks would share
+// a GPU while another GPU is idle.
+std::vector<int> slots_of(const std::vector<NodeSize>& nodes, int ranks_per_gpu) {
+    const bool gpus = any(nodes, &NodeSize::gpus);
+    const auto member = gpus                           ? &NodeSize::gpus
+                        : any(nodes, &NodeSize::tasks) ? &NodeSize::tasks
+                                                       : &NodeSize::cores;
+    std::vector<int> slots;
+    for (const NodeSize& node : nodes) {
+        slots.push_back(std::max(node.*member * (gpus ? ranks_per_gpu : 1), 1));
+    }
+    return slots;
+}
+
+void append(RankMap& map, const std::vector<int>& nodes) {
     std::vector<std::vector<int>> on_node;
-    const int nodes = static_cast<int>(map.nodes.size());
-    if (nodes == 0) return;
-    for (int node = 0; node < nodes; ++node) on_node.push_back(map.ranks_on(node));
-    const int ranks = map.size() + count;
-    for (int i = 0; i < count; ++i) on_node[i % nodes].push_back(map.size() + i);
+    for (int node = 0; node < static_cast<int>(map.nodes.size()); ++node)
+        on_node.push_back(map.ranks_on(node));
+    int ranks = map.size();
+    for (const int node : nodes) on_node[node].push_back(ranks++);
     map.first = {0};
     map.ranks.clear();
     map.places.assign(ranks, 0);
@@ -152,6 +169,13 @@ void add_in_turn(RankMap& map, int count) {
         }
         map.first.push_back(static_cast<int>(map.ranks.size()));
     }
+}
+
+void add_in_turn(RankMap& map, int count) {
+    std::vector<int> nodes;
+    for (int i = 0; i < count && !map.nodes.empty(); ++i)
+        nodes.push_back(i % static_cast<int>(map.nodes.size()));
+    append(map, nodes);
 }
 
 std::string process_mapping(const RankMap& map) {

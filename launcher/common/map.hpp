@@ -22,15 +22,22 @@ struct RankMap {
     // In a cyclic map: the rank at each place, and the place of each rank. Empty in a block map,
     // where rank and place are equal.
     std::vector<int> ranks = {}, places = {};
+    // Of a launch with further jobs (jobs.hpp): the number of the first rank of each.
+    std::vector<int> further = {};
 
     int size() const { return first.back(); }
     int local_size(int node) const { return first[node + 1] - first[node]; }
+    int rank_at(int place) const { return ranks.empty() ? place : ranks[place]; }
     int place(int rank) const { return places.empty() ? rank : places[rank]; }
     int node_of(int rank) const;
     int local_rank(int rank) const { return place(rank) - first[node_of(rank)]; }
     std::vector<int> ranks_on(int node) const;  // in ascending order; the index is the local rank
     // The number of nodes with ranks. They come before nodes without ranks.
     int used_nodes() const;
+
+    // What users read: "3", or "1:0" for rank 0 of the first further job. names: "0-3,1:0-1".
+    std::string name(int rank) const;
+    std::string names(const std::vector<int>& sorted) const;
 
     // Names and numbers of ranks go in Slurm's notation: the root sends them to every node.
     template <class Archive>
@@ -64,10 +71,16 @@ struct NodeSize {
     int tasks = 0;  // the user's request to Slurm; 0: none
 };
 
-// Deals the ranks to the nodes in turn, as long as a node has room: for ranks_per_gpu ranks per
-// GPU, or else for the tasks that the user asked Slurm for, or else for one rank per core. When
-// every node is full, placement starts again at the first node (oversubscription).
+// Deals the ranks to the nodes in turn, as long as a node has room (slots_of). When every node is
+// full, placement starts again at the first node (oversubscription).
 sys::Result<RankMap> make_map(const std::vector<NodeSize>& nodes, const RankRequest& request);
+
+// How many ranks each node has room for: ranks_per_gpu for each GPU, or else the tasks that the
+// user asked Slurm for, or else one for each core.
+std::vector<int> slots_of(const std::vector<NodeSize>& nodes, int ranks_per_gpu);
+
+// Adds ranks with the next numbers, one on each of these nodes.
+void append(RankMap& map, const std::vector<int>& nodes);
 
 // Adds `count` ranks with the next numbers, one on each node in turn.
 void add_in_turn(RankMap& map, int count);

@@ -12,8 +12,10 @@
 
 #include "collectives/comm/progress.hpp"
 #include "launcher/common/exit_code.hpp"
+#include "launcher/common/jobs.hpp"
 #include "launcher/common/map.hpp"
 #include "launcher/common/program.hpp"
+#include "launcher/common/rank_set.hpp"
 #include "launcher/common/settings.hpp"
 #include "sys/codec.hpp"
 
@@ -62,6 +64,12 @@ enum class Kind : std::uint8_t {
     sample,
     sampled,
     view,
+    spawn_job,
+    new_job,
+    job_ready,
+    job_start,
+    spawn_reply,
+    job_ended,
 };
 
 // A message: its number on the wire, and its members in the order of its bytes.
@@ -111,6 +119,7 @@ struct Launch {
     std::string parent_address;  // the parent in the tree; empty: the root
     int parent_port = 0;
     bool shared_host = false;            // --local: the agents share one machine's cores
+    int slots = 0;                       // ranks for which all nodes have room
     std::vector<std::string> ambiguous;  // addresses that several nodes have
     bool append_output = false;          // append to the files of each rank
     std::string output_line;             // written first when appending; empty: none
@@ -121,8 +130,8 @@ struct Launch {
     std::string preparation_input;
     std::string host_file;  // the text for $AZ_BATCHAI_MPI_HOST_FILE; empty: it is written already
     BATCHAI_MESSAGE(launch, nspace, map, programs, directory, role, slurm, environment, settings,
-                    parent_address, parent_port, shared_host, ambiguous, append_output, output_line,
-                    execution_log, record, preparation, preparation_input, host_file);
+                    parent_address, parent_port, shared_host, slots, ambiguous, append_output,
+                    output_line, execution_log, record, preparation, preparation_input, host_file);
 };
 
 // Agent to root: the ranks can start here. Then root to every agent, when all have sent it: start
@@ -139,6 +148,50 @@ struct Go {
     BATCHAI_MESSAGE(go, master_address, master_port, workers);
 };
 
+// ---- further jobs -------------------------------------------------------------------------------
+
+// Agent to root: a rank asks for a job of these programs (PMIx_Spawn). The agent chooses the id.
+struct SpawnJob {
+    std::uint64_t id = 0;
+    int parent = 0;
+    std::vector<Program> programs;
+    std::vector<std::string> hosts;  // the nodes that each program may use: "n1,n2"; empty: all
+    bool by_node = false;            // one rank on each node in turn, not node by node
+    bool tell_end = false;           // JobEnded is wanted
+    BATCHAI_MESSAGE(spawn_job, id, parent, programs, hosts, by_node, tell_end);
+};
+// Root to every agent: the new job. Every agent answers whether it is ready to start its ranks.
+// Then root to every agent, when all have answered: start them, or forget the job.
+struct NewJob {
+    Job job;
+    BATCHAI_MESSAGE(new_job, job);
+};
+struct JobReady {
+    std::string failure;  // empty: ready
+    BATCHAI_MESSAGE(job_ready, failure);
+};
+struct JobStart {
+    bool start = false;
+    BATCHAI_MESSAGE(job_start, start);
+};
+// Root to the agent of the rank that has asked.
+struct SpawnReply {
+    enum class Status : std::uint8_t { started, no_slots, no_program };
+    std::uint64_t id = 0;
+    Status status = Status::started;
+    std::string nspace;
+    std::string why;  // the job is not started
+    BATCHAI_MESSAGE(spawn_reply, id, status, nspace, why);
+};
+
+// Root to the same agent: all ranks of the job have ended.
+struct JobEnded {
+    int first = 0;  // of the job
+    BATCHAI_MESSAGE(job_ended, first);
+};
+
+// ---- plans --------------------------------------------------------------------------------------
+
 // Agent to root, instead of starting a rank: what the rank would get.
 struct RankPlan {
     int rank = 0;
@@ -153,8 +206,6 @@ struct Planned {
 };
 
 // ---- running ------------------------------------------------------------------------------------
-
-inline constexpr std::uint32_t kAllRanks = 0xfffffffe;  // PMIX_RANK_WILDCARD
 
 enum class Stream : std::uint8_t { out, err };
 
@@ -229,7 +280,8 @@ struct AgentError {
 
 // Agent to root: all ranks of the node and their descendants have ended, and their output is sent.
 struct NodeDone {
-    BATCHAI_MESSAGE(node_done);
+    int jobs = 0;  // that the root has started, as far as the agent knows
+    BATCHAI_MESSAGE(node_done, jobs);
 };
 
 // Root to agents: send the ranks this signal, and SIGKILL after the grace period. A second End
@@ -247,7 +299,7 @@ struct Asked {
 // Root to agents: send this signal to these ranks. Agent to root: a rank asks for that.
 struct Signal {
     int signal = 0;
-    std::vector<std::uint32_t> ranks;  // or one kAllRanks
+    RankSet ranks;
     BATCHAI_MESSAGE(signal, signal, ranks);
 };
 // Root to agents: report the state of the ranks.

@@ -8,10 +8,12 @@
 
 namespace batchai::launcher {
 
-// Whether a rank of the node is between PMIx_Init and PMIx_Finalize. Sent when that changes.
+// Whether a rank of this job on the node is between PMIx_Init and PMIx_Finalize. Sent when that
+// changes.
 struct Joined {
+    int job = 0;  // Job::first
     bool any = false;
-    BATCHAI_MESSAGE(joined, any);
+    BATCHAI_MESSAGE(joined, job, any);
 };
 
 inline constexpr const char* kPmi1 = "PMI-1";
@@ -22,7 +24,7 @@ inline constexpr const char *kConstruct = "construct ",
 // purpose is kPmi1, making or ending a PMIx group or connection, or empty for a plain PMIx fence.
 struct FenceId {
     std::string purpose;
-    std::vector<std::uint32_t> procs;  // the ranks that take part, sorted, or one kAllRanks
+    RankSet procs;  // the ranks that take part
     std::uint64_t number = 0;
     // NOLINTNEXTLINE(modernize-use-nullptr): the check stumbles over the compiler's own code
     auto operator<=>(const FenceId&) const = default;

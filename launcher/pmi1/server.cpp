@@ -8,6 +8,12 @@
 #include <utility>
 
 namespace batchai::launcher::pmi1 {
+namespace {
+
+constexpr const char* kNoSpawn =
+    "by PMI-1, and batchai-launch starts them only for programs that use PMIx, such as Open MPI's";
+
+}  // namespace
 
 sys::Result<sys::UniqueFd> Server::connect(int number) {
     int ends[2];
@@ -58,7 +64,7 @@ void Server::obey(int number, Rank& rank, std::string_view line) {
         case Reaction::Event::barrier:
             return check_barrier();
         case Reaction::Event::spawn:
-            return host_.spawn_refused(number);
+            return host_.spawn_refused(number, kNoSpawn);
         case Reaction::Event::aborted:  // the rank waits for its end, and rejects other answers
             return host_.aborted(number, reaction.code, {});
         case Reaction::Event::broken:  // otherwise the others would wait without a known cause
@@ -94,7 +100,8 @@ void Server::check_barrier() {
         (rank.session.in_barrier() ? arrived : absent) = true;
     }
     if (!arrived || std::exchange(fence_under_way_, true)) return;
-    host_.barrier({{kPmi1, {kAllRanks}}, absent ? -1 : 0, {}, store_.take_new()});
+    const auto last = static_cast<std::uint32_t>(job_.size - 1);
+    host_.barrier({{kPmi1, RankSet::range(0, last)}, absent ? -1 : 0, {}, store_.take_new()});
 }
 
 void Server::on_fence_done(const FenceDone& done) {

@@ -28,8 +28,8 @@ class Host {
     virtual void finalized(int rank) = 0;          // finalize
     virtual void barrier(Fence contribution) = 0;  // this node's
     virtual void aborted(int rank, int code, std::string message) = 0;
-    // The rank has asked for new processes, which batchai-launch does not start, and got an error.
-    virtual void spawn_refused(int rank) = 0;
+    // The rank has asked for new processes, and got an error. why: goes on after "new processes".
+    virtual void spawn_refused(int rank, std::string why) = 0;
 
   protected:
     ~Host() = default;
@@ -100,7 +100,9 @@ class SoloServer {
             server.on_fence_done({fence.id, fence.status, 0, std::move(fence.data)});
         }
         void aborted(int, int, std::string) override {}
-        void spawn_refused(int rank) override { host.spawn_refused(rank); }
+        void spawn_refused(int rank, std::string why) override {
+            host.spawn_refused(rank, std::move(why));
+        }
 
         Host& host;
         Server server;

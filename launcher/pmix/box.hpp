@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Box: the only object that two threads share. The PMIx library calls the agent on its own thread.
-// The upcall puts a job into the box, and the event loop's thread runs the job. The rest of the
-// agent is single-threaded.
+// Box: what the library's thread has for the agent. The PMIx library calls the agent on its own
+// thread. The upcall puts a job into the box, and the event loop's thread runs the job. The rest of
+// the agent is single-threaded.
 #pragma once
 
 #include <functional>

@@ -51,7 +51,7 @@ std::optional<std::uint32_t> seconds_left() {
 bool answer(const char* key, InfoList& info) {
     const std::string name = key;
     if (name == PMIX_QUERY_NAMESPACES) {
-        info.add(key, target().nspace);
+        info.add(key, names().names());
     } else if (name == PMIX_QUERY_NUM_PSETS) {
         info.add(key, std::uint32_t{0});
     } else if (name == PMIX_QUERY_PSET_NAMES) {
@@ -68,8 +68,8 @@ bool answer(const char* key, InfoList& info) {
 
 pmix_status_t on_modex(const pmix_proc_t* proc, const pmix_info_t[], size_t,
                        pmix_modex_cbfunc_t function, void* cbdata) {
-    hand_over([rank = proc->rank, answer = ModexAnswer{function, cbdata}](Host& host) {
-        host.modex(rank, answer);
+    hand_over([rank = names().number(*proc), answer = ModexAnswer{function, cbdata}](Host& host) {
+        rank ? host.modex(*rank, answer) : complete(answer, PMIX_ERR_NOT_FOUND, {});
     });
     return PMIX_SUCCESS;
 }
@@ -77,8 +77,7 @@ pmix_status_t on_modex(const pmix_proc_t* proc, const pmix_info_t[], size_t,
 void Server::request_modex(std::uint32_t rank,
                            std::function<void(pmix_status_t, std::string)> answer) const {
     auto* request = new Request{*target().box, std::move(answer)};
-    pmix_proc_t proc;
-    PMIX_LOAD_PROCID(&proc, nspace_.c_str(), rank);
+    const pmix_proc_t proc = names().proc(rank);
     const auto done = [](pmix_status_t status, char* data, size_t size, void* cbdata) {
         const std::unique_ptr<Request> owned(static_cast<Request*>(cbdata));
         std::string bytes = data == nullptr ? std::string() : std::string(data, size);
@@ -91,9 +90,11 @@ void Server::request_modex(std::uint32_t rank,
 
 pmix_status_t on_publish(const pmix_proc_t* proc, const pmix_info_t info[], size_t ninfo,
                          pmix_op_cbfunc_t function, void* cbdata) {
+    const auto owner = names().number(*proc);
+    if (!owner) return PMIX_ERR_NOT_FOUND;
     std::vector<Item> items;
     for (size_t i = 0; i < ninfo; ++i) {
-        if (!is_directive(info[i])) items.push_back({proc->rank, info[i].key, pack(info[i].value)});
+        if (!is_directive(info[i])) items.push_back({*owner, info[i].key, pack(info[i].value)});
     }
     hand_over([items = std::move(items), answer = OpAnswer{function, cbdata}](Host& host) mutable {
         host.publish(std::move(items), answer);
@@ -112,8 +113,10 @@ pmix_status_t on_lookup(const pmix_proc_t*, char** keys, const pmix_info_t info[
 
 pmix_status_t on_unpublish(const pmix_proc_t* proc, char** keys, const pmix_info_t[], size_t,
                            pmix_op_cbfunc_t function, void* cbdata) {
-    hand_over([owner = proc->rank, names = list(keys), answer = OpAnswer{function, cbdata}](
-                  Host& host) mutable { host.unpublish(owner, std::move(names), answer); });
+    const auto owner = names().number(*proc);
+    if (!owner) return PMIX_ERR_NOT_FOUND;
+    hand_over([owner = *owner, keys = list(keys), answer = OpAnswer{function, cbdata}](
+                  Host& host) mutable { host.unpublish(owner, std::move(keys), answer); });
     return PMIX_SUCCESS;
 }
 

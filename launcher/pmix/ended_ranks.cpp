@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "launcher/common/fence_table.hpp"
 #include "launcher/pmix/workarounds.hpp"
 
 namespace batchai::launcher::pmix {
@@ -19,11 +18,11 @@ constexpr int kTries = 3;
 
 }  // namespace
 
-int Groups::asked(const std::string& name, const std::vector<std::uint32_t>& members,
+int Groups::asked(const std::string& name, const RankSet& members,
                   const std::vector<int>& ranks_here) {
     Group& group = groups_[name];
     if (!members.empty()) group.members = members;
-    const auto is_in = [&](int rank) { return is_member(group.members, rank); };
+    const auto is_in = [&](int rank) { return group.members.contains(rank); };
     const auto ended = std::find_if(ended_.begin(), ended_.end(), is_in);
     const int missing = ended == ended_.end() ? -1 : *ended;
     if (++group.asked >= std::count_if(ranks_here.begin(), ranks_here.end(), is_in)) {
@@ -35,7 +34,7 @@ int Groups::asked(const std::string& name, const std::vector<std::uint32_t>& mem
 
 bool Groups::any_needs(int rank) const {
     return std::any_of(groups_.begin(), groups_.end(), [rank](const auto& entry) {
-        return entry.second.asked > 0 && is_member(entry.second.members, rank);
+        return entry.second.asked > 0 && entry.second.members.contains(rank);
     });
 }
 
@@ -94,7 +93,6 @@ void StandIns::start(int rank, StandIn& one) {
 }
 
 void StandIns::look() {
-    const bool needed = host_.any_joined();
     const bool heard = host_.unheard().empty();
     const auto now = std::chrono::steady_clock::now();
     auto running = std::count_if(states_.begin(), states_.end(), [](const auto& entry) {
@@ -106,7 +104,7 @@ void StandIns::look() {
         } else if (one.state == State::ended && heard) {
             host_.forget(rank);
             one.state = State::forgotten;
-        } else if (one.state == State::waiting && needed && running < kMost) {
+        } else if (one.state == State::waiting && running < kMost && host_.any_joined(rank)) {
             start(rank, one);
             ++running;
         }

@@ -6,7 +6,6 @@
 // are invited one by one, with events.
 #include <algorithm>
 #include <cstdlib>
-#include <cstring>
 #include <memory>
 #include <optional>
 
@@ -29,16 +28,13 @@ bool is_true(const pmix_info_t info[], size_t ninfo, const char* key) {
     return found != nullptr && PMIX_INFO_TRUE(found);
 }
 
-// Nothing if procs contains a process of another job.
+// Nothing if procs contains a process of no known job.
 std::optional<Fence> contribution(const pmix_proc_t procs[], size_t nprocs,
                                   const pmix_info_t info[], size_t ninfo, std::string purpose) {
+    auto members = names().numbers(procs, nprocs);
+    if (!members) return std::nullopt;
     Fence fence;
-    fence.id.purpose = std::move(purpose);
-    for (size_t i = 0; i < nprocs; ++i) {
-        if (std::strcmp(procs[i].nspace, procs[0].nspace) != 0) return std::nullopt;
-        fence.id.procs.push_back(procs[i].rank);
-    }
-    std::sort(fence.id.procs.begin(), fence.id.procs.end());
+    fence.id = {std::move(purpose), *std::move(members)};
     // The library does not fail a fence because a rank died before it. Only this attribute says so.
     const pmix_info_t* status = find(info, ninfo, PMIX_LOCAL_COLLECTIVE_STATUS);
     fence.status = status == nullptr ? PMIX_SUCCESS : status->value.data.status;
@@ -48,9 +44,7 @@ std::optional<Fence> contribution(const pmix_proc_t procs[], size_t nprocs,
 // PMIx 5 needs the members in the answer, because it does not keep them.
 void gather(Host& host, Fence fence, bool wants_id, InfoAnswer answer) {
     std::vector<pmix_proc_t> members;
-    for (const std::uint32_t rank : fence.id.procs) {
-        PMIX_LOAD_PROCID(&members.emplace_back(), target().nspace.c_str(), rank);
-    }
+    for (const std::uint32_t rank : fence.id.procs.ranks()) members.push_back(names().proc(rank));
     host.fence(std::move(fence),
                [wants_id, answer, members = std::move(members)](int status, std::uint64_t serial,
                                                                 const std::string& endpoints) {

@@ -50,9 +50,9 @@ bool is_array_of_infos(const pmix_value_t& value) {
 
 // Empty members: the group is to end.
 void tell_host(std::string name, const std::vector<pmix_proc_t>& members) {
-    std::vector<std::uint32_t> ranks;
-    for (const pmix_proc_t& member : members) ranks.push_back(member.rank);
-    hand_over([name = std::move(name), ranks = std::move(ranks)](Host& host) {
+    auto ranks = names().numbers(members.data(), members.size());
+    if (!ranks) return;  // the library will ask its host, which refuses
+    hand_over([name = std::move(name), ranks = *std::move(ranks)](Host& host) {
         host.group_asked(name, ranks);
     });
 }

@@ -3,6 +3,8 @@
 
 #include <utility>
 
+#include "launcher/pmix/upcalls.hpp"
+
 namespace batchai::launcher::pmix {
 
 void complete(const ModexAnswer& answer, pmix_status_t status, std::string data) {
@@ -23,8 +25,7 @@ void complete(const InfoAnswer& answer, pmix_status_t status, const InfoList& in
         [](void* array) { delete static_cast<InfoArray*>(array); }, kept);
 }
 
-void complete(const LookupAnswer& answer, const std::string& nspace, pmix_status_t status,
-              const std::vector<Item>& items) {
+void complete(const LookupAnswer& answer, pmix_status_t status, const std::vector<Item>& items) {
     const size_t count = items.size();
     pmix_pdata_t* data = nullptr;
     if (count > 0) PMIX_PDATA_CREATE(data, count);
@@ -32,12 +33,17 @@ void complete(const LookupAnswer& answer, const std::string& nspace, pmix_status
         return answer.function(count == 0 ? status : PMIX_ERR_NOMEM, nullptr, 0, answer.data);
     }
     for (size_t i = 0; i < count; ++i) {
-        PMIX_LOAD_PROCID(&data[i].proc, nspace.c_str(), items[i].owner);
+        data[i].proc = names().proc(items[i].owner);
         PMIX_LOAD_KEY(data[i].key, items[i].key.c_str());
         Buffer(items[i].value).unpack(&data[i].value, 1, PMIX_VALUE);
     }
     answer.function(status, data, count, answer.data);
     PMIX_PDATA_FREE(data, count);
+}
+
+void complete(const SpawnAnswer& answer, pmix_status_t status, const std::string& nspace) {
+    std::string name = nspace;  // the library wants characters that it may change
+    answer.function(status, name.data(), answer.data);
 }
 
 }  // namespace batchai::launcher::pmix

@@ -39,29 +39,35 @@ struct LookupAnswer {
     pmix_lookup_cbfunc_t function = nullptr;
     void* data = nullptr;
 };
+struct SpawnAnswer {
+    pmix_spawn_cbfunc_t function = nullptr;
+    void* data = nullptr;
+};
 
 void complete(const ModexAnswer& answer, pmix_status_t status, std::string data);
 void complete(const OpAnswer& answer, pmix_status_t status);
 void complete(const InfoAnswer& answer, pmix_status_t status, const InfoList& info);
-void complete(const LookupAnswer& answer, const std::string& nspace, pmix_status_t status,
-              const std::vector<Item>& items);
+void complete(const LookupAnswer& answer, pmix_status_t status, const std::vector<Item>& items);
+void complete(const SpawnAnswer& answer, pmix_status_t status, const std::string& nspace);
 
 class Host {
   public:
     virtual void fence(Fence contribution, WhenJoined answer) = 0;
-    // Asks for the data of a rank on another node.
+    // Ranks are numbers of the launch. Asks for the data of a rank on another node.
     virtual void modex(std::uint32_t rank, ModexAnswer answer) = 0;
     virtual void publish(std::vector<Item> items, OpAnswer answer) = 0;
     virtual void lookup(std::vector<std::string> keys, bool wait, LookupAnswer answer) = 0;
     virtual void unpublish(std::uint32_t owner, std::vector<std::string> keys, OpAnswer answer) = 0;
     virtual void aborted(int rank, int code, std::string message) = 0;
-    // The rank has asked for new processes, which batchai-launch does not start, and got an error.
-    virtual void spawn_refused(int rank) = 0;
+    // A rank asks for a further job.
+    virtual void spawn(SpawnJob order, SpawnAnswer answer) = 0;
+    // The rank has asked for new processes, and got an error. why: goes on after "new processes".
+    virtual void spawn_refused(int rank, std::string why) = 0;
     virtual void connected(int rank) = 0;
     virtual void finalized(int rank) = 0;
     // A rank asks to make a group of these ranks, or to end it if `ranks` is empty. The library may
     // still wait for other ranks of the node.
-    virtual void group_asked(const std::string& name, const std::vector<std::uint32_t>& ranks) = 0;
+    virtual void group_asked(const std::string& name, const RankSet& ranks) = 0;
     virtual void notify(Notification event) = 0;
     virtual void log(int rank, Stream stream, std::string text) = 0;
     virtual void signal(Signal signal) = 0;

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What ranks have done: end the job, start processes (refused), signal ranks, send events, log
-// text.
+// What ranks have done: end the job, signal ranks, send events, log text.
 #include <csignal>
-#include <cstring>
 #include <optional>
 #include <utility>
 
@@ -37,7 +35,9 @@ bool is_local_syslog(const pmix_info_t& item) {
 // on each other.
 pmix_status_t on_abort(const pmix_proc_t* proc, void*, int status, const char message[],
                        pmix_proc_t[], size_t, pmix_op_cbfunc_t function, void* cbdata) {
-    hand_over([rank = static_cast<int>(proc->rank), status,
+    const auto rank = names().number(*proc);
+    if (!rank) return PMIX_ERR_NOT_FOUND;
+    hand_over([rank = static_cast<int>(*rank), status,
                text = std::string(message == nullptr ? "" : message),
                answer = OpAnswer{function, cbdata}](Host& host) mutable {
         host.aborted(rank, status, std::move(text));
@@ -46,24 +46,15 @@ pmix_status_t on_abort(const pmix_proc_t* proc, void*, int status, const char me
     return PMIX_SUCCESS;
 }
 
-// PMIx_Spawn and MPI_Comm_spawn. A program that expects the error can go on. Of several ranks that
-// call MPI_Comm_spawn together, one arrives here. Open MPI does not tell the others of an error.
-pmix_status_t on_spawn(const pmix_proc_t* proc, const pmix_info_t[], size_t, const pmix_app_t[],
-                       size_t, pmix_spawn_cbfunc_t, void*) {
-    hand_over([rank = static_cast<int>(proc->rank)](Host& host) { host.spawn_refused(rank); });
-    return PMIX_ERR_NOT_SUPPORTED;
-}
-
-// PMIx_Job_control: passes signals to ranks of the job. The library itself handles files to remove
-// after a rank. Other requests are refused.
+// PMIx_Job_control: passes signals to ranks of the launch. The library itself handles files to
+// remove after a rank. Other requests are refused.
 pmix_status_t on_control(const pmix_proc_t* requestor, const pmix_proc_t targets[], size_t ntargets,
                          const pmix_info_t directives[], size_t ndirs, pmix_info_cbfunc_t, void*) {
-    std::vector<std::uint32_t> ranks;
-    for (size_t i = 0; i < ntargets; ++i) {
-        if (std::strcmp(targets[i].nspace, requestor->nspace) != 0) return PMIX_ERR_NO_PERMISSIONS;
-        ranks.push_back(targets[i].rank);
-    }
-    if (ranks.empty()) ranks.push_back(kAllRanks);
+    pmix_proc_t whole_job = *requestor;
+    whole_job.rank = PMIX_RANK_WILDCARD;
+    const auto ranks =
+        ntargets == 0 ? names().numbers(&whole_job, 1) : names().numbers(targets, ntargets);
+    if (!ranks) return PMIX_ERR_NO_PERMISSIONS;
     std::vector<int> signals;
     for (size_t i = 0; i < ndirs; ++i) {
         const auto signal = signal_of(directives[i]);
@@ -71,7 +62,7 @@ pmix_status_t on_control(const pmix_proc_t* requestor, const pmix_proc_t targets
         signals.push_back(*signal);
     }
     for (const int signal : signals) {
-        hand_over([signal, ranks](Host& host) { host.signal({signal, ranks}); });
+        hand_over([signal, ranks = *ranks](Host& host) { host.signal({signal, ranks}); });
     }
     return PMIX_OPERATION_SUCCEEDED;
 }
@@ -84,7 +75,9 @@ pmix_status_t on_notify(pmix_status_t code, const pmix_proc_t* source, pmix_data
         (ninfo > 0 && !buffer.pack(info, static_cast<std::int32_t>(ninfo), PMIX_INFO))) {
         return PMIX_ERR_PACK_FAILURE;
     }
-    Notification event{code, source->rank, range, buffer.bytes()};
+    const auto rank = names().number(*source);
+    if (!rank) return PMIX_OPERATION_SUCCEEDED;
+    Notification event{code, *rank, range, buffer.bytes()};
     hand_over([event = std::move(event)](Host& host) mutable { host.notify(std::move(event)); });
     return PMIX_OPERATION_SUCCEEDED;
 }
@@ -95,13 +88,25 @@ void Server::deliver(const Notification& event) const {
     if (!buffer.unpack(&count, 1, PMIX_SIZE) || count > event.info.size()) return;
     pmix_info_t* info = nullptr;
     if (count > 0) PMIX_INFO_CREATE(info, count);
-    pmix_proc_t source;
-    PMIX_LOAD_PROCID(&source, nspace_.c_str(), event.source);
+    const pmix_proc_t source = names().proc(event.source);
     const auto ignore = [](pmix_status_t, void*) {};  // without a callback the call would wait
     if (count == 0 || buffer.unpack(info, static_cast<std::int32_t>(count), PMIX_INFO)) {
         PMIx_Notify_event(event.code, &source, event.range, info, count, ignore, nullptr);
     }
     if (count > 0) PMIX_INFO_FREE(info, count);  // the library has made a copy
+}
+
+void Server::deliver_end(const Job& job) const {
+    pmix_proc_t ended;
+    PMIX_LOAD_PROCID(&ended, job.nspace.c_str(), PMIX_RANK_WILDCARD);
+    InfoList list;
+    list.add(PMIX_EVENT_NON_DEFAULT, true);  // Open MPI's handler of all events would end the rank
+    list.add_proc(PMIX_EVENT_AFFECTED_PROC, ended);
+    list.add_procs(PMIX_EVENT_CUSTOM_RANGE, {names().proc(static_cast<std::uint32_t>(job.parent))});
+    InfoArray info = list.array();
+    const auto ignore = [](pmix_status_t, void*) {};  // without a callback the call would wait
+    PMIx_Notify_event(PMIX_EVENT_JOB_END, &ended, PMIX_RANGE_CUSTOM, info.data(), info.size(),
+                      ignore, nullptr);
 }
 
 // PMIx_Log: text for standard output and standard error is treated like the rank's own output. Of
@@ -122,9 +127,10 @@ void on_log(const pmix_proc_t* client, const pmix_info_t data[], size_t ndata, c
             status = PMIX_ERR_NOT_SUPPORTED;
         }
     }
-    hand_over([rank = static_cast<int>(client->rank), texts = std::move(texts), status,
+    hand_over([rank = names().number(*client), texts = std::move(texts), status,
                answer = OpAnswer{function, cbdata}](Host& host) mutable {
-        for (auto& [stream, text] : texts) host.log(rank, stream, std::move(text));
+        for (auto& [stream, text] : texts)
+            if (rank) host.log(static_cast<int>(*rank), stream, std::move(text));
         complete(answer, status);
     });
 }

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <future>
 
@@ -23,13 +24,16 @@ namespace {
 
 pmix_status_t on_connected(const pmix_proc_t* proc, void*, pmix_info_t[], size_t, pmix_op_cbfunc_t,
                            void*) {
-    name_connection(proc->rank);
-    hand_over([rank = static_cast<int>(proc->rank)](Host& host) { host.connected(rank); });
+    const auto rank = names().number(*proc);
+    if (!rank) return PMIX_ERR_NOT_FOUND;
+    name_connection(*rank);
+    hand_over([rank = static_cast<int>(*rank)](Host& host) { host.connected(rank); });
     return PMIX_OPERATION_SUCCEEDED;
 }
 
 pmix_status_t on_finalized(const pmix_proc_t* proc, void*, pmix_op_cbfunc_t, void*) {
-    hand_over([rank = static_cast<int>(proc->rank)](Host& host) { host.finalized(rank); });
+    if (const auto rank = names().number(*proc))
+        hand_over([rank = static_cast<int>(*rank)](Host& host) { host.finalized(rank); });
     return PMIX_OPERATION_SUCCEEDED;
 }
 
@@ -119,26 +123,40 @@ void add_maps(InfoList& info, const RankMap& map) {
     std::free(ppn);
 }
 
-void add_rank(InfoList& info, const JobInfo& job, int node, int rank,
+void add_rank(InfoList& info, const JobInfo& one, int node, int rank,
               const std::string& directory) {
-    const int local = job.map.local_rank(rank);
+    const RankMap& map = one.job.map;
+    const int local = map.local_rank(rank);
     InfoList proc;
     proc.add_rank(PMIX_RANK, rank);  // must come first
-    proc.add_rank(PMIX_GLOBAL_RANK, rank);
-    const InProgram own = program_of(job.programs, rank);
+    proc.add_rank(PMIX_GLOBAL_RANK, one.job.first + rank);
+    const InProgram own = program_of(one.job.programs, rank);
     proc.add_rank(PMIX_APP_RANK, own.place);
     proc.add(PMIX_APPNUM, static_cast<std::uint32_t>(own.number));
     proc.add(PMIX_LOCAL_RANK, static_cast<std::uint16_t>(local));
     proc.add(PMIX_NODE_RANK, static_cast<std::uint16_t>(local));
     proc.add(PMIX_NODEID, static_cast<std::uint32_t>(node));
-    proc.add(PMIX_HOSTNAME, job.map.nodes[node]);
-    if (node == job.node) {
+    proc.add(PMIX_HOSTNAME, map.nodes[node]);
+    if (one.job.parent >= 0) proc.add_proc(PMIX_PARENT_ID, names().proc(one.job.parent));
+    if (node == one.node) {
         proc.add(PMIX_PROCDIR, fmt::format("{}/{}", directory, rank));
-        if (!job.cpusets.empty() && !job.cpusets[local].empty()) {
-            proc.add(PMIX_CPUSET, "hwloc:" + job.cpusets[local]);
+        if (!one.cpusets.empty() && !one.cpusets[local].empty()) {
+            proc.add(PMIX_CPUSET, "hwloc:" + one.cpusets[local]);
         }
     }
     info.add(PMIX_PROC_DATA, proc);
+}
+
+// What the ranks of the node share.
+void add_node(InfoList& info, const JobInfo& one) {
+    const RankMap& map = one.job.map;
+    const std::vector<int> ranks = one.node < 0 ? std::vector<int>() : map.ranks_on(one.node);
+    const auto local = static_cast<std::uint32_t>(ranks.size());
+    info.add(PMIX_LOCAL_SIZE, local);
+    info.add(PMIX_NODE_SIZE, local);
+    if (ranks.empty()) return;
+    info.add(PMIX_LOCAL_PEERS, local_peers(map, one.node));
+    info.add_rank(PMIX_LOCALLDR, ranks.front());
 }
 
 }  // namespace
@@ -154,7 +172,8 @@ sys::Result<std::unique_ptr<Server>> Server::start(const ServerOptions& options,
     ::setenv("PMIX_MCA_psec", "native", 1);
     ::setenv("PMIX_MCA_gds", "hash", 1);
     ::unsetenv("PMIX_MCA_ptl");
-    target() = {&box, &host, {}};
+    target().box = &box;
+    target().host = &host;
     InfoList list;
     list.add(PMIX_SERVER_TMPDIR, options.server_directory);
     list.add(PMIX_SYSTEM_TMPDIR, options.server_directory);
@@ -175,14 +194,13 @@ sys::Result<std::unique_ptr<Server>> Server::start(const ServerOptions& options,
     return server;
 }
 
-sys::Result<void> Server::register_job(const JobInfo& job) {
+sys::Result<void> Server::register_job(const JobInfo& one) {
+    const Job& job = one.job;
     const RankMap& map = job.map;
     const auto size = static_cast<std::uint32_t>(map.size());
-    const auto local = static_cast<std::uint32_t>(map.local_size(job.node));
-    if (local == 0) return {};
-    nspace_ = job.nspace;
-    target().nspace = job.nspace;
-    const std::string session = options_.client_directory + "/job";
+    const std::vector<int> ranks = one.node < 0 ? std::vector<int>() : map.ranks_on(one.node);
+    names().add(job.nspace, job.first, map.size());
+    const std::string session = fmt::format("{}/job.{}", options_.client_directory, job.first);
     ::mkdir(session.c_str(), 0700);
 
     InfoList list;
@@ -190,51 +208,52 @@ sys::Result<void> Server::register_job(const JobInfo& job) {
     list.add(PMIX_ANL_MAP, process_mapping(map));
     list.add(PMIX_JOBID, job.nspace);
     list.add(PMIX_JOB_SIZE, size);
-    list.add(PMIX_UNIV_SIZE, size);
+    list.add(PMIX_UNIV_SIZE, static_cast<std::uint32_t>(std::max(one.slots, map.size())));
     list.add(PMIX_MAX_PROCS, size);
     list.add(PMIX_APP_SIZE, size);
     list.add(PMIX_JOB_NUM_APPS, static_cast<std::uint32_t>(job.programs.size()));
     list.add(PMIX_NUM_NODES, static_cast<std::uint32_t>(map.used_nodes()));
-    list.add(PMIX_LOCAL_SIZE, local);
-    list.add(PMIX_NODE_SIZE, local);
-    list.add(PMIX_LOCAL_PEERS, local_peers(map, job.node));
-    list.add_rank(PMIX_LOCALLDR, map.ranks_on(job.node).front());
+    add_node(list, one);
     list.add_rank(PMIX_APPLDR, 0);
-    list.add(PMIX_SPAWNED, false);
+    list.add(PMIX_SPAWNED, job.parent >= 0);
     list.add(PMIX_TMPDIR, options_.client_directory);
     list.add(PMIX_NSDIR, session);
     list.add(PMIX_TDIR_RMCLEAN, true);
-    list.add(PMIX_WDIR, job.directory);
-    list.add(PMIX_APP_ARGV, job.command);
+    list.add(PMIX_WDIR, one.directory);
+    list.add(PMIX_APP_ARGV, one.command);
     list.add(PMIX_REINCARNATION, std::uint32_t{0});
     // Open MPI 5 only checks that the key exists.
-    if (job.oversubscribed) list.add(PMIX_NODE_OVERSUBSCRIBED, true);
+    if (one.oversubscribed) list.add(PMIX_NODE_OVERSUBSCRIBED, true);
     for (int node = 0; node < static_cast<int>(map.nodes.size()); ++node) {
-        for (const int rank : map.ranks_on(node)) add_rank(list, job, node, rank, session);
+        for (const int rank : map.ranks_on(node)) add_rank(list, one, node, rank, session);
     }
     InfoArray info = list.array();
     pmix_status_t status = wait_for([&](pmix_op_cbfunc_t done, void* data) {
-        return PMIx_server_register_nspace(nspace_.c_str(), static_cast<int>(local), info.data(),
-                                           info.size(), done, data);
+        return PMIx_server_register_nspace(job.nspace.c_str(), static_cast<int>(ranks.size()),
+                                           info.data(), info.size(), done, data);
     });
     if (status != PMIX_SUCCESS) return pmix_error("registering the job with PMIx", status);
 
-    for (const int rank : map.ranks_on(job.node)) {
-        pmix_proc_t proc;
-        PMIX_LOAD_PROCID(&proc, nspace_.c_str(), rank);
+    for (const int rank : ranks) {
+        const pmix_proc_t proc = names().proc(job.first + rank);
         status = wait_for([&](pmix_op_cbfunc_t done, void* data) {
             return PMIx_server_register_client(&proc, ::getuid(), ::getgid(), nullptr, done, data);
         });
         if (status != PMIX_SUCCESS) {
-            return pmix_error(fmt::format("registering rank {} with PMIx", rank), status);
+            return pmix_error(fmt::format("registering rank {} with PMIx", job.first + rank),
+                              status);
         }
     }
     return {};
 }
 
+void Server::remove_last_job(const std::string& nspace) const {
+    PMIx_server_deregister_nspace(nspace.c_str(), nullptr, nullptr);
+    names().remove_last();
+}
+
 sys::Result<std::map<std::string, std::string>> Server::environment(int rank) const {
-    pmix_proc_t proc;
-    PMIX_LOAD_PROCID(&proc, nspace_.c_str(), rank);
+    const pmix_proc_t proc = names().proc(rank);
     char** list = nullptr;
     const pmix_status_t status = PMIx_server_setup_fork(&proc, &list);
     std::map<std::string, std::string> environment;
@@ -250,8 +269,7 @@ sys::Result<std::map<std::string, std::string>> Server::environment(int rank) co
 }
 
 void Server::forget(int rank) const {
-    pmix_proc_t proc;
-    PMIX_LOAD_PROCID(&proc, nspace_.c_str(), rank);
+    const pmix_proc_t proc = names().proc(rank);
     const auto ignore = [](pmix_status_t, void*) {};  // without a callback the call would wait
     PMIx_server_deregister_client(&proc, ignore, nullptr);
 }

@@ -7,11 +7,11 @@
 
 #include <pmix_server.h>
 
-#include <string>
 #include <type_traits>
 
 #include "launcher/pmix/box.hpp"
 #include "launcher/pmix/host.hpp"
+#include "launcher/pmix/job_names.hpp"
 
 namespace batchai::launcher::pmix {
 
@@ -20,9 +20,12 @@ namespace batchai::launcher::pmix {
 struct Target {
     Box* box = nullptr;
     Host* host = nullptr;
-    std::string nspace;  // the job's; set before any rank starts
+    JobNames names;  // a job is added before any of its ranks starts
 };
 Target& target();
+inline JobNames& names() {
+    return target().names;
+}
 
 // Posts the call job(host) to the loop.
 template <class Job>
@@ -45,9 +48,10 @@ Upcall<pmix_server_publish_fn_t> on_publish;
 Upcall<pmix_server_lookup_fn_t> on_lookup;
 Upcall<pmix_server_unpublish_fn_t> on_unpublish;
 Upcall<pmix_server_query_fn_t> on_query;
+// spawn.cpp
+Upcall<pmix_server_spawn_fn_t> on_spawn;
 // orders.cpp
 Upcall<pmix_server_abort_fn_t> on_abort;
-Upcall<pmix_server_spawn_fn_t> on_spawn;
 Upcall<pmix_server_job_control_fn_t> on_control;
 Upcall<pmix_server_notify_event_fn_t> on_notify;
 Upcall<pmix_server_log_fn_t> on_log;

@@ -50,6 +50,7 @@ class InfoList {
         pmix_data_array_t array{PMIX_PROC, procs.size(), const_cast<pmix_proc_t*>(procs.data())};
         add(key, &array, PMIX_DATA_ARRAY);
     }
+    void add_proc(const char* key, const pmix_proc_t& value) { add(key, &value, PMIX_PROC); }
     void add_rank(const char* key, pmix_rank_t value) { add(key, &value, PMIX_PROC_RANK); }
     void add_regex(const char* key, const char* value) { add(key, value, PMIX_REGEX); }
     // For a key whose value the library keeps as a pointer. A copy would be freed with the list.

@@ -139,8 +139,7 @@ class Groups {
   public:
     // One more rank asks to make the group of these members; without members, to end the group.
     // Returns a member on this node that has ended; -1: none.
-    int asked(const std::string& name, const std::vector<std::uint32_t>& members,
-              const std::vector<int>& ranks_here);
+    int asked(const std::string& name, const RankSet& members, const std::vector<int>& ranks_here);
     // A rank of the node has ended.
     void end(int rank) { ended_.insert(rank); }
     // Whether ranks of an unfinished group wait for this rank.
@@ -148,7 +147,7 @@ class Groups {
 
   private:
     struct Group {
-        std::vector<std::uint32_t> members;
+        RankSet members;
         std::ptrdiff_t asked = 0;  // ranks that wait; 0: no request is pending
     };
     std::map<std::string, Group> groups_;  // by name
@@ -210,7 +209,8 @@ class StandIns {
 
     class Host {
       public:
-        virtual bool any_joined() const = 0;         // a rank of the node uses PMIx
+        // A rank of the node and of this rank's job uses PMIx.
+        virtual bool any_joined(int rank) const = 0;
         virtual pid_t start_stand_in(int rank) = 0;  // 0: it cannot be started
         virtual void kill_stand_in(pid_t pid) = 0;
         virtual std::vector<std::uint64_t> unheard() const = 0;  // unheard_connections()

@@ -26,13 +26,14 @@ Coordinator::Coordinator(Session session)
     : session_(std::move(session)),
       nodes_(loop_, session_.allocation.nodes, session_.settings.radix, *this),
       starters_(loop_, session_.allocation.local, *this),
-      output_(loop_, session_.output, session_.settings.labels, work_.map, outcome_, *this),
+      output_(loop_, session_.output, session_.settings.labels, jobs_.map(), outcome_, *this),
       input_(loop_, nodes_),
-      relay_(nodes_),
-      inspection_(loop_, nodes_, relay_, work_.map, session_.settings.hang_report),
-      viewers_(loop_, nodes_, work_.map),
+      relay_(nodes_, jobs_),
+      spawning_(nodes_, jobs_, outcome_),
+      inspection_(loop_, nodes_, relay_, jobs_.map(), session_.settings.hang_report),
+      viewers_(loop_, nodes_, jobs_.map()),
       ending_(loop_, session_.settings,
-              {work_.map, nodes_, starters_, output_, input_, inspection_, outcome_}) {
+              {jobs_.map(), nodes_, starters_, output_, input_, inspection_, outcome_}) {
     for (const Misplaced& misplaced : session_.carried.misplaced) outcome_.add(misplaced);
     if (session_.attempt > 0) nodes_.limit_start();
 }
@@ -99,7 +100,7 @@ void Coordinator::ask_who_ended_it() {
 
 SessionResult Coordinator::report() {
     std::string details;
-    if (std::string text = outcome_.text(work_.map, true); !text.empty()) {
+    if (std::string text = outcome_.text(jobs_.map(), true); !text.empty()) {
         hide(text, work_.secrets);
         text = sys::printable_lines(text);
         const std::size_t first = text.find('\n');
@@ -116,12 +117,12 @@ SessionResult Coordinator::report() {
     for (const Node& node : nodes_)
         if (node.lost) lost.push_back(node.name);
     return {outcome_.exit_code(),
-            outcome_.line(work_.map),
+            outcome_.line(jobs_.map()),
             output_.written() ? outcome_.cause() : Cause::other,
             std::move(lost),
             outcome_.logged(),
             {ending_.timeout_left(), outcome_.misplaced(), session_.carried.prepared},
-            outcome_.node(work_.map),
+            outcome_.node(jobs_.map()),
             details,
             outcome_.error_file()};
 }
@@ -197,9 +198,19 @@ void Coordinator::on_message(int node, Kind kind, Reader& reader) {
         case Kind::asked:
             if (Asked asked; decode(reader, asked)) ending_.on_asked(asked.signal);
             return;
+        case Kind::spawn_job:
+            if (SpawnJob order; decode(reader, order)) on_spawn(node, std::move(order));
+            return;
+        case Kind::job_ready:
+            if (JobReady ready; decode(reader, ready)) on_job_ready(ready);
+            return;
         case Kind::node_done:
-            nodes_[node].done = true;
-            return ending_.check_over();
+            // A node may have been done before it heard of a further job.
+            if (NodeDone done; decode(reader, done) && done.jobs == spawning_.started()) {
+                nodes_[node].done = true;
+                ending_.check_over();
+            }
+            return;
         default:
             if (inspection_.on_message(node, kind, reader)) return;
             if (viewers_.on_message(node, kind, reader)) return;
@@ -209,17 +220,29 @@ void Coordinator::on_message(int node, Kind kind, Reader& reader) {
 }
 
 void Coordinator::on_output(int node, Output output) {
-    if (output.rank < 0 || output.rank >= work_.map.size()) return;
+    if (output.rank < 0 || output.rank >= jobs_.map().size()) return;
     const std::uint64_t size = output.bytes.size();
     output_.write(std::move(output), [this, node, size] { nodes_.send(node, OutputTaken{size}); });
 }
 
+void Coordinator::on_spawn(int node, SpawnJob order) {
+    if (!ending_.running()) spawning_.stop();
+    spawning_.on_order(node, std::move(order));
+}
+
+void Coordinator::on_job_ready(const JobReady& ready) {
+    if (!ending_.running()) spawning_.stop();
+    spawning_.on_ready(ready);
+}
+
 void Coordinator::on_rank_end(int node, RankEnd end) {
-    if (end.rank < 0 || end.rank >= work_.map.size()) return;
+    if (end.rank < 0 || end.rank >= jobs_.map().size()) return;
     end.time += nodes_[node].offset;
     relay_.on_gone(end);
     const int signal = end.how == RankEnd::How::signaled ? end.code : 0;
+    const int rank = end.rank;
     outcome_.add(std::move(end));
+    spawning_.on_rank_end(rank);
     if (outcome_.failed()) return ending_.on_rank_failed(signal);
     check_awaited();
     // Parameter servers and other servers do not end by themselves.
@@ -234,7 +257,7 @@ void Coordinator::check_awaited() {
     ending_.fail(
         fmt::format("rank {} on {} ended with code 0 while others wait for it (in MPI_Init, a "
                     "barrier or MPI_Finalize)",
-                    rank, work_.map.nodes[work_.map.node_of(rank)]),
+                    jobs_.map().name(rank), jobs_.map().nodes[jobs_.map().node_of(rank)]),
         1, Cause::rank, outcome_.ended_at(rank));
 }
 

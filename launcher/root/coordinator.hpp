@@ -20,6 +20,7 @@
 #include "launcher/root/plan_view.hpp"
 #include "launcher/root/printer.hpp"
 #include "launcher/root/relay.hpp"
+#include "launcher/root/spawning.hpp"
 #include "launcher/root/starter.hpp"
 #include "launcher/root/viewers.hpp"
 
@@ -107,6 +108,8 @@ class Coordinator final : private RootEvents {
     void on_planned(Planned planned);
     void on_prepared(int node, Prepared prepared);
     void on_output(int node, Output output);
+    void on_spawn(int node, SpawnJob order);
+    void on_job_ready(const JobReady& ready);
     void on_rank_end(int node, RankEnd end);
     void check_awaited();
     std::string line_of(const EndedAgent& agent) const;
@@ -115,6 +118,7 @@ class Coordinator final : private RootEvents {
     Loop loop_;
     std::optional<EndedAgent> unstarted_;
     Work work_;                      // empty until all agents have connected
+    Jobs jobs_;                      // the same
     std::vector<RankPlan> planned_;  // for --dry-run
     Outcome outcome_;
     Nodes nodes_;
@@ -122,6 +126,7 @@ class Coordinator final : private RootEvents {
     JobOutput output_;
     InputFeed input_;
     Relay relay_;
+    Spawning spawning_;
     Inspection inspection_;
     Viewers viewers_;
     Ending ending_;

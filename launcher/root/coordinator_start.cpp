@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <map>
+#include <numeric>
 #include <set>
 
 #include "job/plan.hpp"
@@ -175,16 +176,21 @@ void Coordinator::on_connected() {
     auto work = session_.plan(facts);
     if (!work) return ending_.fail(work.error().message);
     work_ = *std::move(work);
-    outcome_.set_programs(work_.programs);
-    relay_.set_map(work_.map);
-    ending_.begin();
     const std::string nspace = fmt::format("batchai.{}.{}", session_.allocation.job.whole_text(),
                                            random_text().substr(0, 16));
+    jobs_.add({nspace, 0, -1, work_.map, work_.programs});
+    const std::vector<int> slots = slots_of(sizes_of(facts, session_.allocation.tasks),
+                                            session_.allocation.gpus.tasks_per_gpu);
+    spawning_.begin(slots);
+    outcome_.set_programs(work_.programs);
+    relay_.begin();
+    ending_.begin();
     const auto ambiguous =
         session_.allocation.local ? std::vector<std::string>() : ambiguous_addresses(nodes_);
     for (int node = 0; node < nodes_.size(); ++node) {
         Launch launch = launch_for(node, nspace, session_, work_, nodes_);
         launch.ambiguous = ambiguous;
+        launch.slots = std::accumulate(slots.begin(), slots.end(), 0);
         nodes_.send(node, launch);
     }
 }

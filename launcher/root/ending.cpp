@@ -197,12 +197,12 @@ void Ending::on_signal(int signal) {
     if (signal == SIGCHLD) return on_child();
     if (signal == SIGQUIT) return of_.inspection.ask();
     if (signal == SIGTSTP) {
-        if (running()) of_.nodes.send_all(Signal{SIGSTOP, {kAllRanks}});
+        if (running()) of_.nodes.send_all(Signal{SIGSTOP, RankSet::all()});
         return pause_.start(kPause);
     }
     if (signal == SIGCONT) pause_.stop();
     if (!ends_job(signal)) {
-        if (running()) of_.nodes.send_all(Signal{signal, {kAllRanks}});
+        if (running()) of_.nodes.send_all(Signal{signal, RankSet::all()});
         return;
     }
     // A second signal means "at once", but only if this process received both: Slurm may send one
@@ -221,7 +221,7 @@ void Ending::pause() {
     std::raise(SIGTSTP);
     sigprocmask(SIG_UNBLOCK, &stop, nullptr);
     sigprocmask(SIG_BLOCK, &stop, nullptr);
-    if (running()) of_.nodes.send_all(Signal{SIGCONT, {kAllRanks}});
+    if (running()) of_.nodes.send_all(Signal{SIGCONT, RankSet::all()});
 }
 
 bool Ending::ends_job(int signal) const {

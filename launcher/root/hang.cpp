@@ -188,7 +188,7 @@ std::string name_ranks(const std::vector<int>& ranks, const RankMap& map) {
     if (ranks.size() == 1) {
         const int rank = ranks[0];
         if (rank < 0 || rank >= map.size()) return fmt::format("rank {}", rank);
-        return fmt::format("rank {} ({})", rank, map.nodes[map.node_of(rank)]);
+        return fmt::format("rank {} ({})", map.name(rank), map.nodes[map.node_of(rank)]);
     }
     std::string text = "ranks";
     std::size_t ranges = 0;
@@ -196,8 +196,9 @@ std::string name_ranks(const std::vector<int>& ranks, const RankMap& map) {
         if (ranges == kMostRanges) return text + fmt::format(" and {} more", ranks.size() - i);
         std::size_t last = i;
         while (last + 1 < ranks.size() && ranks[last + 1] == ranks[last] + 1) ++last;
-        text += fmt::format("{} {}", ranges == 0 ? "" : ",", ranks[i]);
-        if (last > i) text += fmt::format("-{}", ranks[last]);
+        const std::vector<int> range(ranks.begin() + static_cast<std::ptrdiff_t>(i),
+                                     ranks.begin() + static_cast<std::ptrdiff_t>(last) + 1);
+        text += fmt::format("{} {}", ranges == 0 ? "" : ",", map.names(range));
         i = last + 1;
     }
     return text;

@@ -122,8 +122,8 @@ void Inspection::tell_processes(const HangReport& hang) const {
         if (said++ == kStates) {
             return say(fmt::format("and {} more ranks", ranks.size() - kStates));
         }
-        say(fmt::format("rank {} on {}, {}", state.rank, map_.nodes[map_.node_of(state.rank)],
-                        state.text));
+        say(fmt::format("rank {} on {}, {}", map_.name(state.rank),
+                        map_.nodes[map_.node_of(state.rank)], state.text));
     }
 }
 
@@ -131,7 +131,7 @@ void Inspection::on_stack(const Stack& stack) {
     if (!under_way_ || !under_way_->stacks || stack.rank < 0 || stack.rank >= map_.size()) return;
     if (!stack.lines.empty()) {
         std::string text =
-            fmt::format("rank {} on {}, process {}, stack ({}):", stack.rank,
+            fmt::format("rank {} on {}, process {}, stack ({}):", map_.name(stack.rank),
                         map_.nodes[map_.node_of(stack.rank)], stack.pid, stack.source);
         for (const std::string& line : stack.lines) text += "\n  " + line;
         say(text);

@@ -138,7 +138,7 @@ std::string Outcome::line(const RankMap& map) const {
                "file: " +
                misplaced_.front().line;
     }
-    return fmt::format("batchai-launch: rank {} on {} {}", rank->rank,
+    return fmt::format("batchai-launch: rank {} on {} {}", map.name(rank->rank),
                        map.nodes[map.node_of(rank->rank)], describe(*rank));
 }
 

@@ -71,11 +71,11 @@ void EqualLines::add(int rank, std::string_view lines) {
     }
 }
 
-std::string EqualLines::take(bool colours) {
+std::string EqualLines::take(const RankMap& map, bool colours) {
     std::string text;
     for (Entry& entry : entries_) {
         std::sort(entry.ranks.begin(), entry.ranks.end());
-        const std::string label = fmt::format("[{}] ", sys::number_list(entry.ranks));
+        const std::string label = fmt::format("[{}] ", map.names(entry.ranks));
         text += label_lines(colours ? in_colour_of(entry.ranks[0], label) : label, entry.line);
         if (!has_end(entry.line)) text += '\n';
     }
@@ -88,11 +88,12 @@ Printer::Printer(Loop& loop, Sink& sink, Labels labels, bool colours, const Rank
           write_equal();
       }) {}
 
-// "[ 3 n2] ": all ranks have the width of the largest.
+// "[ 3 n2] ": all ranks of the first job have the width of the largest.
 std::string Printer::label(int rank) const {
-    const std::size_t width = std::to_string(map_.size() - 1).size();
-    const std::string text =
-        fmt::format("[{:{}} {}] ", rank, width, sys::printable(map_.nodes[map_.node_of(rank)]));
+    const int ranks = map_.further.empty() ? map_.size() : map_.further.front();
+    const std::size_t width = std::to_string(ranks - 1).size();
+    const std::string text = fmt::format("[{:>{}} {}] ", map_.name(rank), width,
+                                         sys::printable(map_.nodes[map_.node_of(rank)]));
     return colours_ ? in_colour_of(rank, text) : text;
 }
 
@@ -121,7 +122,7 @@ void Printer::flush() {
 void Printer::write_equal() {
     wait_.stop();
     if (equal_.empty()) return;
-    sink_.write(equal_.take(colours_), [waiting = std::move(waiting_)] {
+    sink_.write(equal_.take(map_, colours_), [waiting = std::move(waiting_)] {
         for (const Done& done : waiting) done();
     });
     waiting_.clear();

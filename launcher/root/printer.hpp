@@ -45,8 +45,8 @@ class OwnLines {
 class EqualLines {
   public:
     void add(int rank, std::string_view lines);
-    // Returns "[0-3,7] line" for each line, and becomes empty.
-    std::string take(bool colours = false);
+    // Returns "[0-3,7] line" for each line, and becomes empty. map: names the ranks.
+    std::string take(const RankMap& map, bool colours = false);
     bool empty() const { return entries_.empty(); }
     std::size_t size() const { return size_; }  // in bytes
 

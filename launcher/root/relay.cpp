@@ -31,21 +31,21 @@ void PublishedNames::unpublish(std::uint32_t owner, const std::vector<std::strin
 }
 
 void Relay::on_message(int node, Kind kind, Reader& reader) {
-    const auto is_node = [this](int n) {
-        return n >= 0 && n < static_cast<int>(map_.nodes.size());
-    };
+    const RankMap& map = jobs_.map();
+    const auto is_node = [&map](int n) { return n >= 0 && n < static_cast<int>(map.nodes.size()); };
     if (Joined joined; kind == Kind::joined && decode(reader, joined)) {
-        joined.any ? (void)joined_.insert(node) : (void)joined_.erase(node);
+        const std::pair place{joined.job, node};
+        joined.any ? (void)joined_.insert(place) : (void)joined_.erase(place);
     } else if (Fence fence; kind == Kind::fence && decode(reader, fence)) {
         broken_.insert(fence.broken.begin(), fence.broken.end());
-        if (const auto whole = fences_.add(node, std::move(fence), map_)) finish(*whole);
+        if (const auto whole = fences_.add(node, std::move(fence), map)) finish(*whole);
     } else if (Left left; kind == Kind::left && decode(reader, left)) {
-        for (const Fence& whole : fences_.leave(left.rank, map_)) finish(whole);
+        for (const Fence& whole : fences_.leave(left.rank, map)) finish(whole);
     } else if (MissingRank missing; kind == Kind::missing_rank && decode(reader, missing)) {
-        if (missing.rank >= 0 && missing.rank < map_.size()) missing_rank_ = missing.rank;
+        if (missing.rank >= 0 && missing.rank < map.size()) missing_rank_ = missing.rank;
     } else if (ModexRequest request; kind == Kind::modex_request && decode(reader, request)) {
-        if (request.rank < static_cast<std::uint32_t>(map_.size())) {
-            nodes_.send(map_.node_of(static_cast<int>(request.rank)), request);
+        if (request.rank < static_cast<std::uint32_t>(map.size())) {
+            nodes_.send(map.node_of(static_cast<int>(request.rank)), request);
         }
     } else if (ModexReply reply; kind == Kind::modex_reply && decode(reader, reply)) {
         if (is_node(reply.origin)) nodes_.send(reply.origin, reply);
@@ -59,8 +59,8 @@ void Relay::on_message(int node, Kind kind, Reader& reader) {
         nodes_.send(node, StoreReply{names.id, PMIX_SUCCESS, {}});
     } else if (Notification event; kind == Kind::notification && decode(reader, event)) {
         const Frame whole = frame(event);
-        for (int other = 0; other < map_.used_nodes(); ++other) {
-            if (other != node) nodes_.send(other, whole);
+        for (int other = 0; other < nodes_.size(); ++other) {
+            if (other != node && map.local_size(other) > 0) nodes_.send(other, whole);
         }
     } else if (GlooRequest asked; kind == Kind::gloo_request && decode(reader, asked)) {
         nodes_.send(node, GlooReply{asked.id, values_.answer(asked.request)});
@@ -69,7 +69,7 @@ void Relay::on_message(int node, Kind kind, Reader& reader) {
 
 void Relay::finish(const Fence& whole) {
     if (const int rank = fences_.missing_rank(whole.id); rank >= 0) missing_rank_ = rank;
-    const auto children = fences_.branches(whole.id.procs, map_);
+    const auto children = fences_.branches(whole.id.procs, jobs_.map());
     in_pieces(whole, next_serial_++, [&](const FenceDone& piece) {
         const Frame message = frame(piece);
         for (int child : children) nodes_.send(child, message);
@@ -78,17 +78,21 @@ void Relay::finish(const Fence& whole) {
 
 void Relay::on_gone(const RankEnd& end) {
     if (end.pmix == RankEnd::Pmix::joined) gone_.push_back(end.rank);
-    if (end.pmix == RankEnd::Pmix::never_joined) never_joined_ = end.rank;
+    if (end.pmix == RankEnd::Pmix::never_joined) never_joined_.push_back(end.rank);
 }
 
 int Relay::awaited() const {
     if (missing_rank_ >= 0) return missing_rank_;
-    // A rank that has joined cannot complete its first fence without all other ranks.
-    if (never_joined_ >= 0 && !joined_.empty()) return never_joined_;
-    for (int rank : gone_) {
-        if (broken_.contains(map_.node_of(rank))) return rank;
+    // A rank that has joined cannot complete its first fence without all other ranks of its job.
+    for (const int rank : never_joined_) {
+        const int job = jobs_.of(rank).first;
+        const auto joined = joined_.lower_bound({job, 0});
+        if (joined != joined_.end() && joined->first == job) return rank;
     }
-    return fences_.blocked_by(gone_, map_);
+    for (int rank : gone_) {
+        if (broken_.contains(jobs_.map().node_of(rank))) return rank;
+    }
+    return fences_.blocked_by(gone_, jobs_.map());
 }
 
 void Relay::publish(int node, const Publish& message) {

@@ -14,6 +14,7 @@
 
 #include "launcher/common/channel.hpp"
 #include "launcher/common/fence_table.hpp"
+#include "launcher/common/jobs.hpp"
 #include "launcher/common/message_pmix.hpp"
 #include "launcher/gloo/key_values.hpp"
 #include "launcher/root/nodes.hpp"
@@ -36,11 +37,10 @@ class PublishedNames {
 
 class Relay {
   public:
-    explicit Relay(Nodes& nodes) : nodes_(nodes), fences_(nodes.tree(), kRoot) {}
-    void set_map(const RankMap& map) {
-        map_ = map;
-        values_ = gloo::KeyValues(map);
-    }
+    Relay(Nodes& nodes, const Jobs& jobs)
+        : nodes_(nodes), jobs_(jobs), fences_(nodes.tree(), kRoot) {}
+    // The launch has its first job.
+    void begin() { values_ = gloo::KeyValues(jobs_.map()); }
 
     void on_message(int node, Kind kind, Reader& reader);
 
@@ -50,7 +50,7 @@ class Relay {
     int awaited() const;
 
     // The oldest unfinished fence, and the nodes for which it may wait.
-    std::optional<FenceTable::Missing> missing() const { return fences_.missing(map_); }
+    std::optional<FenceTable::Missing> missing() const { return fences_.missing(jobs_.map()); }
 
   private:
     struct Waiting {
@@ -62,14 +62,14 @@ class Relay {
     bool answer(const Waiting& waiting);
 
     Nodes& nodes_;
-    RankMap map_;
+    const Jobs& jobs_;
     FenceTable fences_;
     std::uint64_t next_serial_ = 1;
-    std::vector<int> gone_;  // ended ranks that had joined
-    std::set<int> broken_;   // nodes whose library misses a local rank in a fence
-    int missing_rank_ = -1;  // an ended rank that a fence needs; -1: none
-    int never_joined_ = -1;  // an ended rank that had not joined; -1: none
-    std::set<int> joined_;   // nodes with ranks in PMIx
+    std::vector<int> gone_;                 // ended ranks that had joined
+    std::set<int> broken_;                  // nodes whose library misses a local rank in a fence
+    int missing_rank_ = -1;                 // an ended rank that a fence needs; -1: none
+    std::vector<int> never_joined_;         // ended ranks that had not joined
+    std::set<std::pair<int, int>> joined_;  // nodes with ranks in PMIx: (Job::first, node)
     PublishedNames published_;
     std::list<Waiting> waiting_;
     gloo::KeyValues values_;

@@ -27,7 +27,9 @@ Json known(double value) {
 }
 
 Json json_of(const RankSample& sample, const NodeView& node, const RankMap& map) {
-    const int gpus = node.gpus;
+    // A rank of a further job has no GPU of its own.
+    const bool is_further = !map.further.empty() && sample.rank >= map.further.front();
+    const int gpus = is_further ? 0 : node.gpus;
     return {{"rank", sample.rank},
             {"node", node.name},
             {"process", sample.pid},

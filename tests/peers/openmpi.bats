@@ -61,27 +61,6 @@ slurm_launch() { salloc --quiet -N2 batchai-launch -n 4 -- "$@"; }
     [[ $output = *"batchai-launch: rank 3 on n2 aborted the job with code 0"* ]]
 }
 
-spawn_layouts=("timeout -k 2 60 batchai-launch --local 1 -n 1" "timeout -k 2 60 batchai-launch --local 2 -n 4"
-    "salloc --quiet -N2 batchai-launch -n 4")
-
-@test "a program that asks for new processes gets an error, and is not ended if it goes on" {
-    for layout in "${spawn_layouts[@]}"; do
-        # shellcheck disable=SC2086 # words
-        all_are_fine "${layout##* }" $layout -- "$BATCHAI_BUILD/tests/peers/spawn_check" self
-        [[ $output = *"there are no new processes"* ]]
-        [[ $output != *"batchai-launch: "* ]]
-    done
-}
-
-@test "a program that ends because it gets no new processes does not hang, and the launcher says why" {
-    for layout in "${spawn_layouts[@]}"; do
-        # shellcheck disable=SC2086 # words
-        run ! $layout -- "$BATCHAI_BUILD/tests/peers/spawn_check"
-        [ "$status" -ne 124 ]
-        [[ $output = *"batchai-launch: rank 0 on "*"the rank has asked for new processes (MPI_Comm_spawn), which "* ]]
-    done
-}
-
 # Open MPI 4.1 reads XML by libxml2, which divides by zero.
 @test "a Fortran program that traps floating-point errors is not killed in MPI_Init, and prints no notes" {
     local traps=$BATCHAI_BUILD/tests/peers/traps_check

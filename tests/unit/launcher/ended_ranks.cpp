@@ -103,7 +103,7 @@ struct Node final : StandIns::Host {
     std::set<pid_t> killed;
     StandIns stand_ins{loop, *this, limit};
 
-    bool any_joined() const override { return others; }
+    bool any_joined(int) const override { return others; }
     pid_t start_stand_in(int rank) override {
         started.push_back(rank);
         return 1000 + rank;

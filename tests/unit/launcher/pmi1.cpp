@@ -203,7 +203,7 @@ struct Node : pmi1::Host {
     void aborted(int rank, int code, std::string why) override {
         note(rank, " aborted " + std::to_string(code) + why);
     }
-    void spawn_refused(int rank) override { note(rank, " spawned"); }
+    void spawn_refused(int rank, std::string) override { note(rank, " spawned"); }
     void turn() { uv_run(loop.get(), UV_RUN_NOWAIT); }
     void say(int rank, const std::string& text) {
         (void)::send(ends[rank].get(), text.data(), text.size(), MSG_NOSIGNAL);
@@ -246,7 +246,7 @@ BOOST_FIXTURE_TEST_CASE(a_fence_goes_out_when_all_of_the_node_have_arrived, Node
     BOOST_TEST(fences[0].status == 0);
     BOOST_TEST(fences[0].data == "a 1\n");
     (void)hear(0);
-    server.on_fence_done({{kPmi1, {kAllRanks}}, 0, 0, "a 1\nb 2\n"});
+    server.on_fence_done({{kPmi1, RankSet::range(0, 1)}, 0, 0, "a 1\nb 2\n"});
     for (int rank : {0, 1}) {
         BOOST_TEST(hear(rank) == "cmd=barrier_out rc=0\n");
         say(rank, "cmd=get kvsname=space key=b\n");
@@ -262,7 +262,7 @@ BOOST_FIXTURE_TEST_CASE(a_fence_without_a_rank_that_has_ended_fails, Node) {
     server.forget(1);
     BOOST_REQUIRE(fences.size() == 1U);
     BOOST_TEST(fences[0].status != 0);
-    server.on_fence_done({{kPmi1, {kAllRanks}}, fences[0].status, 0, {}});
+    server.on_fence_done({{kPmi1, RankSet::range(0, 1)}, fences[0].status, 0, {}});
     BOOST_TEST(hear(0) == "cmd=error rc=-1 msg=a_rank_has_ended\n");
 }
 

@@ -245,7 +245,7 @@ struct Solo : pmi1::Host {
     void finalized(int) override {}
     void barrier(Fence) override {}
     void aborted(int, int, std::string) override {}
-    void spawn_refused(int) override {}
+    void spawn_refused(int, std::string) override {}
 
     Loop loop;
     std::unique_ptr<pmi1::SoloServer> server;
