@@ -54,7 +54,7 @@ class Seen(keras.callbacks.Callback):
 
 # As until Horovod 0.20: no initial_lr, a number that is the factor of all epochs; variables are there when the training
 # begins, and rank 0's learning rate, which it may have loaded, is that of all.
-model = keras.models.Sequential([keras.layers.Dense(1, input_shape=(2,))])
+model = keras.models.Sequential([keras.layers.Dense(1, input_shape=(2,), name="only")])
 model.set_weights([np.full((2, 1), 1.0 + hvd.rank()), np.zeros(1)])
 model.compile(loss="mse", optimizer=hvd.DistributedOptimizer(keras.optimizers.SGD(lr=0.1 + 7 * hvd.rank(), momentum=0.9)))
 seen = Seen()
@@ -78,4 +78,22 @@ path = os.path.join(sys.argv[1], "model.h5")
 for _ in range(5):
     model.save(path)
 assert np.array_equal(hvd.load_model(path).get_weights()[0], model.get_weights()[0])
+
+# Only rank 0 loads the model, with its optimizer; the others make theirs anew, as Horovod's example of ResNet does. Since
+# TensorFlow 2 the optimizer's variables have other names when they are loaded.
+if tf.__version__.startswith("1."):
+    weights = model.get_weights()
+    K.clear_session()
+    K.set_session(tf.Session(config=config))
+    if hvd.rank() == 0:
+        model = hvd.load_model(path)
+    else:
+        model = keras.models.Sequential([keras.layers.Dense(1, input_shape=(2,), name="only")])
+        model.compile(loss="mse", optimizer=hvd.DistributedOptimizer(keras.optimizers.SGD(lr=7.0, momentum=0.9)))
+    seen = Seen()
+    model.fit(np.ones((8, 2)), np.ones((8, 1)), batch_size=4, verbose=0,
+              callbacks=[hvd.callbacks.BroadcastGlobalVariablesCallback(0), seen,
+                         hvd.callbacks.LearningRateScheduleCallback(multiplier=1.)])
+    assert np.array_equal(seen.start, weights[0]), (seen.start, weights)
+    assert np.allclose(seen.numbers, [[0.01, 0.9]] * 2), seen.numbers
 os.write(1, ("rank %d of %d is fine\n" % (hvd.rank(), hvd.size())).encode())

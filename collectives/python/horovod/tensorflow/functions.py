@@ -5,14 +5,14 @@ import tensorflow as tf
 from horovod.common import objects
 from horovod.common.process_sets import global_process_set
 from horovod.tensorflow.ops.operations import broadcast_each
-from horovod.tensorflow.util import _executing_eagerly, to_tensors, v1
+from horovod.tensorflow.util import _executing_eagerly, normalized, to_tensors, v1
 
 
 def broadcast_variables(variables, root_rank, process_set=global_process_set, inplace=False):
-    """Gives every rank root_rank's values of the variables, which are in the same order everywhere.
+    """Gives every rank root_rank's values of the variables.
 
-    Eagerly it is done on return; in a graph the result is an operation that does it. inplace:
-    Horovod's; there is one way here.
+    Eagerly they are in the same order everywhere, and it is done on return. In a graph they have the
+    same names, and the result is an operation that does it. inplace: Horovod's; there is one way here.
     """
     return tf.group(*broadcast_(list(variables), root_rank, process_set=process_set))
 
@@ -22,10 +22,15 @@ def broadcast_(variables, root_rank, name=None, process_set=global_process_set):
     if not variables:
         return []
     name = name or "broadcast_variables"
+    labels = range(len(variables))
     if not _executing_eagerly():
         name = v1.get_default_graph().unique_name(name)
+        # A rank that has loaded a model has made its variables in another order.
+        named = [normalized(variable.name) for variable in variables]
+        if len(set(named)) == len(named):  # else eager variables in a tf.function
+            labels = named
     values = to_tensors(variables)
-    names = ["%s.%d" % (name, number) for number in range(len(values))]
+    names = ["%s.%s" % (name, label) for label in labels]
     received = broadcast_each(values, root_rank, names, process_set)
     assigned = [variable.assign(value) for variable, value in zip(variables, received)]
     return [tf.identity(value) for value in assigned]

@@ -7,6 +7,7 @@ from horovod.tensorflow.gradient_aggregation import GradientAggregation
 from horovod.tensorflow.gradients import Reduction
 from horovod.tensorflow.util import VERSION, _executing_eagerly
 
+_MODULE = "horovod._keras"  # by which scripts and Horovod's tests know a distributed optimizer
 # apply_gradients() reduces there; later ones compute_gradients().
 _REDUCES_AS_IT_APPLIES = (2, 0) <= VERSION < (2, 4)
 
@@ -45,7 +46,7 @@ def load_model(keras, wrap, filepath, custom_optimizers, custom_objects, legacy_
 
     objects = {}
     for cls in base.__subclasses__():
-        if cls.__module__ != __name__:  # another distributed one
+        if cls.__module__ != _MODULE:  # another distributed one
             objects[cls.__name__.lower()] = objects[cls.__name__] = wrapping(cls)
     for cls in custom_optimizers or []:
         objects[cls.__name__] = wrapping(cls)
@@ -55,7 +56,7 @@ def load_model(keras, wrap, filepath, custom_optimizers, custom_objects, legacy_
 
 def _methods(base, name, reduction, passes, average, sparse_as_dense):
     """The methods with which a subclass overrides the Keras optimizer class base."""
-    found = {"_HAS_AGGREGATE_GRAD": True, "__module__": __name__, "_horovod_reduction": reduction}
+    found = {"_HAS_AGGREGATE_GRAD": True, "__module__": _MODULE, "_horovod_reduction": reduction}
 
     def define(function):
         found[function.__name__] = function
