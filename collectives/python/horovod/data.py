@@ -27,9 +27,6 @@ class BaseDataLoader(object):
         return (self._process_batch(batch) for batch in self._iterate())
 
 
-_END = object()  # of an iteration
-
-
 class AsyncDataLoaderMixin(object):
     """In front of a BaseDataLoader: its _iterate() runs in a thread, and so many batches ahead.
 
@@ -38,51 +35,50 @@ class AsyncDataLoaderMixin(object):
 
     def __init__(self, async_loader_queue_size=64, debug_data_loader=False, *args, **kwargs):
         self.async_loader_queue_size = async_loader_queue_size
-        self.debug_data_loader = debug_data_loader
-        self._ended = threading.Event()
+        self._end = lambda: None
         super(AsyncDataLoaderMixin, self).__init__(*args, **kwargs)
 
     def close_async_loader(self):
         """Ends the iteration that has begun last."""
-        self._ended.set()
+        self._end()
 
     def __iter__(self):
         if self.async_loader_queue_size <= 0:
             return super(AsyncDataLoaderMixin, self).__iter__()
-        self._ended = threading.Event()
-        return self._read_ahead(queue.Queue(self.async_loader_queue_size), self._ended)
+        return self._read_ahead()
 
-    def _read_ahead(self, batches, ended):
-        thread = threading.Thread(target=self._read, args=(batches, ended))
+    def _read_ahead(self):
+        ended, batches = threading.Event(), queue.Queue()
+        room = threading.Semaphore(self.async_loader_queue_size)
+
+        def read():
+            try:
+                for batch in self._iterate():
+                    room.acquire()
+                    if ended.is_set():
+                        return
+                    batches.put((batch, None))
+                end()
+            except Exception as error:
+                batches.put((None, error))
+
+        def end():
+            batches.put((None, StopIteration))
+            room.release()
+
+        self._end = lambda: (ended.set(), end())
+        thread = threading.Thread(target=read)
         thread.daemon = True
         thread.start()
         try:
             while not ended.is_set():
-                try:
-                    batch, error = batches.get(timeout=0.1)
-                except queue.Empty:
-                    continue
+                batch, error = batches.get()
+                room.release()
+                if error is StopIteration:
+                    return
                 if error is not None:
                     raise error
-                if batch is _END:
-                    return
                 yield self._process_batch(batch)
         finally:
             ended.set()
-
-    def _read(self, batches, ended):
-        def put(*entry):
-            while not ended.is_set():
-                try:
-                    return batches.put(entry, timeout=0.1)
-                except queue.Full:
-                    pass
-
-        try:
-            for batch in self._iterate():
-                put(batch, None)
-                if ended.is_set():
-                    return
-            put(_END, None)
-        except Exception as error:
-            put(None, error)
+            room.release()
