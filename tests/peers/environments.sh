@@ -16,7 +16,7 @@ suite="pytest==7.4.4 mock==5.1.0 cloudpickle==3.1.0 psutil==6.1.0 packaging==24.
 # Whatever TensorFlow 1.8 and Keras 2.1 would take in releases of today, too.
 old="tensorflow==1.8.0 keras==2.1.6 tensorboard==1.8.0 numpy==1.16.6 h5py==2.7.1 six==1.17.0 gast==0.2.2 astor==0.8.1"
 old+=" bleach==1.5.0 html5lib==0.9999999 termcolor==1.1.0 parameterized==0.8.1 psutil"
-newer="pytest==9.2.0 mock==5.2.0 cloudpickle==3.1.3 psutil==7.2.2 packaging==26.4"
+newer="parameterized==0.9.0 pytest==9.2.0 mock==5.2.0 cloudpickle==3.1.3 psutil==7.2.2 packaging==26.4"
 
 # name | Python | on disk | packages; "system" in front of them: those of the interpreter are seen too; after "alone":
 # without what they require (tf_keras requires tensorflow, which tensorflow-cpu replaces)

@@ -27,6 +27,16 @@ def load_data(path=None):
     return tuple(parts)
 
 
+def with_sets(module):
+    """As TensorFlow 1 had MNIST's data in tf.contrib.learn."""
+    def read_data_sets(*args, **kwargs):
+        (images, labels), (test_images, test_labels) = load_data()
+        train, test = (module.DataSet(part[..., None], numbers, reshape=True)
+                       for part, numbers in ((images, labels), (test_images, test_labels)))
+        return module.base.Datasets(train=train, validation=test, test=test)
+    module.read_data_sets = read_data_sets
+
+
 def at_most(owner, method, **limits):
     """Bounds the method's arguments of these names. That of place 1 may be without its name."""
     function = getattr(owner, method)
@@ -70,6 +80,7 @@ def with_death(module):
 WHEN_LOADED = {
     "horovod.common.elastic": with_death,
     "keras.datasets.mnist": with_data,
+    "tensorflow.contrib.learn.python.learn.datasets.mnist": with_sets,
     "keras.src.datasets.mnist": with_data,
     "tf_keras.src.datasets.mnist": with_data,
     "tensorflow.python.keras._impl.keras.datasets.mnist": with_data,
