@@ -29,6 +29,7 @@ class LearningRateArguments(unittest.TestCase):
                 ((0.1, factor), {}, 0.1, 0, None),
                 ((0.1, factor, 5, 30, False, True, 10), {}, 0.1, 5, 30),
                 ((0.1, 0.5, 5, 30), {}, 0.1, 5, 30),
+                ((0.1, 1.0, 5), {}, 0.1, 5, None),
                 ((0.1, 2), {"start_epoch": 5}, 0.1, 5, None),
                 ((0.1,), {"multiplier": 2, "start_epoch": 5}, 0.1, 5, None)):
             made = Schedule(*args, **kwargs)
@@ -42,7 +43,7 @@ class LearningRateArguments(unittest.TestCase):
 
     def test_what_both_orders_fit_is_refused(self):
         for kind, args, kwargs in ((Schedule, (1., 5, 30), {}), (Schedule, (0.1, 1), {}), (Schedule, (1., 5, 30, 1), {}),
-                                   (Warmup, (5,), {}), (Warmup, (5, 1), {}), (Warmup, (5,), {"verbose": 1})):
+                                   (Schedule, (1., 5., 30), {}), (Warmup, (5,), {}), (Warmup, (5.,), {}), (Warmup, (5, 1), {}), (Warmup, (5,), {"verbose": 1})):
             with self.assertRaisesRegex(ValueError, r"until Horovod 0\.20 .* since 0\.21\. Name the arguments"):
                 kind(*args, **kwargs)
         for kind, args, kwargs in ((Schedule, (), {}), (Schedule, (0.1,), {"initial_lr": 0.2, "multiplier": 1}),

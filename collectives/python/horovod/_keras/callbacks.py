@@ -98,7 +98,9 @@ def _may_be(name, value):
         return name == "verbose"
     if name in ("initial_lr", "multiplier"):
         return isinstance(value, numbers.Real) or (name == "multiplier" and callable(value))
-    return isinstance(value, numbers.Integral)
+    # A script may read an epoch as a float; 1.0 is a factor or a learning rate.
+    return isinstance(value, numbers.Integral) or (
+        isinstance(value, numbers.Real) and value > 1 and value % 1 == 0)
 
 
 def _by_name(callback, names, args, kwargs):
