@@ -254,7 +254,8 @@ int run(const Session& session, CreateArgs args) {
     if (is_files && file->spec) args.input.cluster = file->spec->cluster;
     const auto policy = load_site_policy();
     if (!policy) return fail(kEnvironment, policy.error());
-    const bool may_requeue = !gives(args.after_dashes, "--no-requeue", "");
+    const bool may_requeue = !gives(args.after_dashes, "--no-requeue", "") &&
+                             std::getenv("SBATCH_NO_REQUEUE") == nullptr;
     if (auto right = complete_launch(args.input.launch, *policy, may_requeue); !right)
         return fail(kBadInput, right.error());
     auto store = open_store();

@@ -36,7 +36,10 @@ class Ranks : private RankOutput::Host {
     // No more ranks will be started, unless start_more() is called.
     void started_all();
     // More ranks follow. ranks_done() will be reported again.
-    void start_more() { started_ = lingered_ = done_ = false; }
+    void start_more() {
+        started_ = lingered_ = done_ = false;
+        linger_.stop();
+    }
 
     void reap();
     void forward(const Signal& signal);

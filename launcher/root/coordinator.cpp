@@ -5,6 +5,7 @@
 #include <sys/prctl.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "launcher/common/exit_code.hpp"
 #include "launcher/common/processes.hpp"
@@ -202,7 +203,7 @@ void Coordinator::on_message(int node, Kind kind, Reader& reader) {
             if (SpawnJob order; decode(reader, order)) on_spawn(node, std::move(order));
             return;
         case Kind::job_ready:
-            if (JobReady ready; decode(reader, ready)) on_job_ready(ready);
+            if (JobReady ready; decode(reader, ready)) on_job_ready(node, ready);
             return;
         case Kind::node_done:
             // A node may have been done before it heard of a further job.
@@ -230,9 +231,9 @@ void Coordinator::on_spawn(int node, SpawnJob order) {
     spawning_.on_order(node, std::move(order));
 }
 
-void Coordinator::on_job_ready(const JobReady& ready) {
+void Coordinator::on_job_ready(int node, const JobReady& ready) {
     if (!ending_.running()) spawning_.stop();
-    spawning_.on_ready(ready);
+    spawning_.on_ready(node, ready);
 }
 
 void Coordinator::on_rank_end(int node, RankEnd end) {
@@ -263,8 +264,9 @@ void Coordinator::check_awaited() {
 
 void Coordinator::on_agent_lost(int index) {
     Node& node = nodes_[index];
-    if (ending_.check_gone() || node.done) return;
-    node.done = node.lost = true;
+    if (ending_.check_gone()) return;
+    node.lost = true;
+    if (std::exchange(node.done, true)) return spawning_.on_lost(index);
     starters_.explain_failure();
     outcome_.add(
         {sys::wall_clock(),

@@ -109,7 +109,7 @@ class Coordinator final : private RootEvents {
     void on_prepared(int node, Prepared prepared);
     void on_output(int node, Output output);
     void on_spawn(int node, SpawnJob order);
-    void on_job_ready(const JobReady& ready);
+    void on_job_ready(int node, const JobReady& ready);
     void on_rank_end(int node, RankEnd end);
     void check_awaited();
     std::string line_of(const EndedAgent& agent) const;

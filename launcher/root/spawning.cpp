@@ -95,16 +95,28 @@ void Spawning::next() {
         job->nspace = next_name(jobs_.list());
         jobs_.add(*job);
         under_way_ = order;
-        unanswered_ = nodes_.size();
         failure_.clear();
+        for (int n = 0; n < nodes_.size(); ++n)
+            if (!nodes_[n].lost) unanswered_.insert(n);
         nodes_.send_all(NewJob{*std::move(job)});
     }
 }
 
-void Spawning::on_ready(const JobReady& ready) {
-    if (!under_way_) return;
+void Spawning::on_ready(int node, const JobReady& ready) {
+    if (!under_way_ || unanswered_.erase(node) == 0) return;
     if (failure_.empty()) failure_ = ready.failure;
-    if (--unanswered_ > 0) return;
+    if (unanswered_.empty()) conclude();
+}
+
+void Spawning::on_lost(int node) {
+    slots_[node] = 0;
+    if (!under_way_) return;
+    failure_ = fmt::format("the agent on {} is gone", nodes_[node].name);
+    unanswered_.erase(node);
+    if (unanswered_.empty()) conclude();
+}
+
+void Spawning::conclude() {
     const Order order = *std::exchange(under_way_, std::nullopt);
     const bool start = failure_.empty() && !stopped_;
     nodes_.send_all(JobStart{start});

@@ -36,7 +36,9 @@ class Spawning {
     void stop() { stopped_ = true; }
 
     void on_order(int node, SpawnJob order);
-    void on_ready(const JobReady& ready);
+    void on_ready(int node, const JobReady& ready);
+    // The agent of a node is gone, none of whose ranks ran: the node gets no more ranks.
+    void on_lost(int node);
     // A rank has ended: tells the rank that has started its job, if that wants to know.
     void on_rank_end(int rank);
     // Jobs that the agents were told to start, with the first one.
@@ -48,6 +50,7 @@ class Spawning {
         SpawnJob job;
     };
     void next();
+    void conclude();
     void reply(const Order& order, SpawnReply::Status status, const std::string& why) const;
 
     Nodes& nodes_;
@@ -58,7 +61,7 @@ class Spawning {
     bool stopped_ = false;
     std::deque<Order> waiting_;
     std::optional<Order> under_way_;
-    int unanswered_ = 0;
+    std::set<int> unanswered_;  // nodes
     std::string failure_;
 };
 

@@ -94,12 +94,12 @@ no_launcher() { ! pgrep -f "batchai-launch --local .*$BATS_TEST_TMPDIR"; }
     [ "$(batchai job show -n job --query executionState)" = '"succeeded"' ]
 }
 
-shows_ranks() { batchai top -n job --once -o json >seen && jq -e '.jobs[0].view.ranks | length == 2' seen; }
+shows_ranks() { batchai top -n job --once -o json >seen && jq -e '.jobs[0].view.ranks | length == 2 and all(.line == "at work")' seen; }
 
 @test "batchai top shows the ranks of a local job, also without the collective library" {
     write_job 'echo at work; until [ -e '"$PWD"'/go ]; do sleep 0.1; done'
     start_in_background
-    for ((try = 0; try < 100; try++)); do shows_ranks && break || sleep 0.1; done
+    for ((try = 0; try < 300; try++)); do shows_ranks && break || sleep 0.1; done
     jq -e '.jobs[0] | .jobId == null and .secondsLeft == null and .view.awaited == null
         and all(.view.ranks[]; .line == "at work" and .waiting == null and (.inLibrary | not))' seen
     batchai top -n job --once >text
