@@ -61,7 +61,7 @@ bool is_foreign(std::string_view name) {
     if (starts_with_any(name, {"PMIX_MCA_"})) return false;
     return starts_with_any(
         name, {"PMIX_", "PMI_", "OMPI_", "PRTE_", "ORTE_", "HYDRA_", "HYDI_", "JSM_", "FLUX_",
-               "SLURM_PMIX", "SLURM_CPU_BIND", "SLURM_MPI_TYPE", "TORCHELASTIC_"});
+               "SLURM_PMIX", "SLURM_CPU_BIND", "SLURM_LABELIO", "SLURM_MPI_TYPE", "TORCHELASTIC_"});
 }
 
 // These variables tell a program its rank, or the address of its rank's server.

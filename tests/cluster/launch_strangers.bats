@@ -100,5 +100,5 @@ hold() {
 
 @test "agents that cannot reach the launcher say at which address, and which option helps" {
     run -125 salloc --quiet -N2 batchai-launch --interface lo true
-    [[ $output == *"batchai-launch: n"?": cannot reach batchai-launch: 127.0.0.1:"*": Connection refused. With --interface, name a network that all nodes reach."* ]]
+    [[ $output == *"batchai-launch: the agent on n"?" cannot start (exit code 125): n"?": cannot reach batchai-launch: 127.0.0.1:"*": Connection refused. With --interface, name a network that all nodes reach."* ]]
 }
