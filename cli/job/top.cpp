@@ -40,6 +40,8 @@ using std::chrono::steady_clock;
 
 constexpr const char* kRefused =
     "the job's launcher shows nothing: the job ends, or 16 others look at it already";
+constexpr const char* kNoLauncher =
+    "no batchai-launch of the job can be asked: it has not started, or has ended";
 constexpr milliseconds kRepaint{1000};
 constexpr milliseconds kAskSlurm{5000};
 constexpr milliseconds kFirstViews{5000};  // how long --once waits for the launchers
@@ -88,6 +90,11 @@ class LauncherView {
             trouble_ = line;  // what the program says on its standard error
             return;
         }
+        if (document.value("version", json()) != 1) {
+            trouble_ = kOtherRelease;
+            return;
+        }
+        trouble_.clear();
         last_ = std::move(document);
         ++count_;
     }
@@ -146,7 +153,8 @@ class Screen {
         return left || std::any_of(keys.begin(), keys.begin() + std::max<ssize_t>(count, 0),
                                    [](char key) { return key == 'q' || key == 'Q'; });
     }
-    void show(const std::vector<json>& documents) const {
+    // False: the terminal is gone.
+    bool show(const std::vector<json>& documents) const {
         winsize size{};
         ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size);
         std::string text = "\033[H";
@@ -155,11 +163,13 @@ class Screen {
             text += separator + line + "\033[K";
             separator = "\r\n";
         }
-        write(text + "\033[J");
+        return write(text + "\033[J");
     }
 
   private:
-    static void write(const std::string& text) { (void)sys::write_all(STDOUT_FILENO, text); }
+    static bool write(const std::string& text) {
+        return static_cast<bool>(sys::write_all(STDOUT_FILENO, text));
+    }
 
     sigset_t signals_{}, mask_{};
     sys::UniqueFd fd_;
@@ -177,19 +187,23 @@ struct Watched {
 class Watch {
   public:
     Watch(const Session& session, Store store, JobName name, bool once)
-        : session_(session), store_(std::move(store)), name_(std::move(name)), once_(once) {
-        if (!once_ && session.query.empty() && session.output.empty() && Screen::is_possible())
-            screen_.emplace();
-    }
+        : session_(session), store_(std::move(store)), name_(std::move(name)), once_(once) {}
 
     int run() {
+        if (const auto asked = ask(); !asked)
+            return fail(name_.name.empty() ? kEnvironment : kBadInput, asked.error());
+        const bool may_repaint = !once_ && session_.query.empty() && session_.output.empty();
+        if (may_repaint && !jobs_.empty() && Screen::is_possible()) {
+            silence_notes();  // they would be written across the view
+            screen_.emplace();
+        }
         const auto begin = steady_clock::now();
         auto repaint = begin;
         for (;;) {
             if (steady_clock::now() >= asked_ + kAskSlurm) {
-                if (const auto asked = ask(); !asked && first_)
-                    return end(fail(name_.name.empty() ? kEnvironment : kBadInput, asked.error()));
-                first_ = false;
+                const auto asked = ask();
+                stale_ = asked ? "" : asked.error().message;
+                if (!asked && are_deleted()) return end(show());
             }
             const auto now = steady_clock::now();
             const bool complete = is_complete() || now >= begin + kFirstViews;
@@ -208,6 +222,7 @@ class Watch {
         asked_ = steady_clock::now();
         auto rows = find_rows();
         if (!rows) return rows.error();
+        if (rows->empty() && !jobs_.empty()) return sys::Error{"the jobs have been deleted"};
         const auto executions = executions_of(store_, *rows);
         if (!executions) return executions.error();
         std::vector<Watched> before = std::move(jobs_);
@@ -245,10 +260,23 @@ class Watch {
         return rows;
     }
 
+    // Whether the history has none of the jobs any more.
+    bool are_deleted() {
+        const auto known = store_.history.uuids();
+        return known && std::none_of(jobs_.begin(), jobs_.end(), [&known](const Watched& job) {
+                   return known->count(job.row.identity.uuid) > 0;
+               });
+    }
+
     void connect(Watched& job) {
+        if (job.launcher) return;
+        job.trouble.clear();
         if (job.execution.over() || job.execution.state == Execution::State::queued) return;
         const std::string file = store_.record(job.row.identity.uuid) + "/view";
-        if (job.launcher || !sys::is_regular_file(file)) return;
+        if (!sys::is_regular_file(file)) {
+            job.trouble = kNoLauncher;
+            return;
+        }
         sigset_t mask;
         ::sigprocmask(SIG_BLOCK, nullptr, &mask);
         auto opened = LauncherView::open(file, screen_ ? screen_->mask() : mask);
@@ -271,19 +299,18 @@ class Watch {
 
     std::vector<json> documents() const {
         std::vector<json> documents;
-        for (const Watched& job : jobs_)
+        for (const Watched& job : jobs_) {
+            const std::string& trouble = job.launcher ? job.launcher->trouble() : job.trouble;
             documents.push_back(top_document(job.row, job.execution, job.events,
                                              job.launcher ? job.launcher->last() : json(),
-                                             job.launcher ? "" : job.trouble, sys::wall_clock()));
+                                             stale_.empty() ? trouble : stale_, sys::wall_clock()));
+        }
         return documents;
     }
 
     int show() {
         const auto all = documents();
-        if (screen_) {
-            screen_->show(all);
-            return kOk;
-        }
+        if (screen_) return screen_->show(all) ? kOk : kFailed;
         if (all.empty()) {
             note("no job is queued or running");
             if (session_.output.empty() && session_.query.empty()) return kOk;
@@ -317,7 +344,9 @@ class Watch {
             job.launcher.reset();
             asked_ = steady_clock::now() - kAskSlurm + kRepaint;  // the job may have ended
         }
-        return screen_ && screen_->is_left();
+        const bool hung_up =
+            screen_ && (waits[1].revents & (POLLHUP | POLLERR | POLLNVAL)) != 0;  // no terminal
+        return hung_up || (screen_ && screen_->is_left());
     }
 
     // The last view stays on the user's own screen.
@@ -334,7 +363,7 @@ class Watch {
     std::optional<Screen> screen_;
     std::vector<Watched> jobs_;
     steady_clock::time_point asked_{};
-    bool first_ = true;
+    std::string stale_;  // why the last ask() failed; empty: it did not
 };
 
 struct TopArgs {

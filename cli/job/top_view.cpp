@@ -113,9 +113,9 @@ std::string phases_text(const json& phases) {
         std::vector<std::string> nodes;
         double longest = 0;
         for (const json& node : phases) {
-            if (node["phase"] != phase) continue;
-            nodes.push_back(node["node"]);
-            longest = std::max(longest, node["seconds"].get<double>());
+            if (node.at("phase") != phase) continue;
+            nodes.push_back(node.at("node"));
+            longest = std::max(longest, node.at("seconds").get<double>());
         }
         if (nodes.empty()) continue;
         text += fmt::format("{}{} {} ({})", text.empty() ? "" : "; ", phase,
@@ -137,34 +137,35 @@ std::string head_line(const json& job) {
     if (job["exitCode"].is_number()) text += ", exit code " + cell(job["exitCode"]);
     const json& view = job["view"];
     if (view.is_null()) return text;
-    if (view["maxRestarts"] > 0)
-        text += fmt::format(", restart {} of {}", view["restarts"].get<int>(),
-                            view["maxRestarts"].get<int>());
-    if (view["requeues"] > 0) text += fmt::format(", requeued {}", view["requeues"].get<int>());
+    if (view.at("maxRestarts") > 0)
+        text += fmt::format(", restart {} of {}", view.at("restarts").get<int>(),
+                            view.at("maxRestarts").get<int>());
+    if (view.at("requeues") > 0)
+        text += fmt::format(", requeued {}", view.at("requeues").get<int>());
     return text;
 }
 
 std::string awaited_text(const json& view) {
-    const json& awaited = view["awaited"];
-    const std::vector<int> ranks = awaited["ranks"];
-    const std::string share = percent(awaited["share"]);
-    if (ranks.size() > 1)
-        return fmt::format("ranks {} make the others wait {} %", sys::number_list(ranks), share);
+    const json& awaited = view.at("awaited");
+    const std::vector<int> ranks = awaited.at("ranks");
+    const std::string share = percent(awaited.at("share"));
+    const std::string names = awaited.value("names", sys::number_list(ranks));
+    if (ranks.size() != 1) return fmt::format("ranks {} make the others wait {} %", names, share);
     std::string node;
-    for (const json& rank : view["ranks"])
-        if (rank["rank"] == ranks.front()) node = cell(rank["node"]);
-    return fmt::format("rank {} ({}) makes the others wait {} %", ranks.front(), node, share);
+    for (const json& rank : view.at("ranks"))
+        if (rank.at("rank") == ranks.front()) node = cell(rank.at("node"));
+    return fmt::format("rank {} ({}) makes the others wait {} %", names, node, share);
 }
 
 json node_of(const json& view, const json& name) {
-    for (const json& node : view["nodes"])
-        if (node["node"] == name) return node;
+    for (const json& node : view.at("nodes"))
+        if (node.at("node") == name) return node;
     return json::object();
 }
 
 json gpu_of(const json& node, const json& index) {
     for (const json& gpu : node.value("gpus", json::array()))
-        if (gpu["gpu"] == index) return gpu;
+        if (gpu.at("gpu") == index) return gpu;
     return json::object();
 }
 
@@ -176,14 +177,19 @@ struct Column {
 
 // The last line of output is one more.
 constexpr std::array<Column, 10> kColumns{{
-    {"Rank", [](const json& rank, const json&, const json&) { return cell(rank["rank"]); }, false},
-    {"Node", [](const json& rank, const json&, const json&) { return cell(rank["node"]); }, false},
-    {"S", [](const json& rank, const json&, const json&) { return cell(rank["state"]); }, false},
-    {"CPU%", [](const json& rank, const json&, const json&) { return percent(rank["cores"]); },
+    {"Rank",
+     [](const json& rank, const json&, const json&) {
+         return rank.value("name", cell(rank.at("rank")));
+     },
+     false},
+    {"Node", [](const json& rank, const json&, const json&) { return cell(rank.at("node")); },
+     false},
+    {"S", [](const json& rank, const json&, const json&) { return cell(rank.at("state")); }, false},
+    {"CPU%", [](const json& rank, const json&, const json&) { return percent(rank.at("cores")); },
      false},
     {"Memory",
      [](const json& rank, const json& node, const json&) {
-         return used_of(rank["memory"], node.value("memoryLimit", json()));
+         return used_of(rank.at("memory"), node.value("memoryLimit", json()));
      },
      false},
     {"GPU%",
@@ -196,15 +202,15 @@ constexpr std::array<Column, 10> kColumns{{
      true},
     {"Ops/s",
      [](const json& rank, const json&, const json&) {
-         const json& rate = rank["operationsPerSecond"];
+         const json& rate = rank.at("operationsPerSecond");
          return rate.is_number() ? fmt::format("{:.0f}", rate.get<double>()) : "";
      },
      true},
-    {"Wait%", [](const json& rank, const json&, const json&) { return percent(rank["waiting"]); },
-     true},
+    {"Wait%",
+     [](const json& rank, const json&, const json&) { return percent(rank.at("waiting")); }, true},
     {"Age",
      [](const json& rank, const json&, const json&) {
-         return age_text(rank["silent"].get<double>());
+         return age_text(rank.at("silent").get<double>());
      },
      false},
 }};
@@ -212,13 +218,13 @@ constexpr std::array<Column, 10> kColumns{{
 // most: rows. If there are more ranks, those for which others wait come first.
 std::string ranks_text(const json& view, std::size_t columns, std::size_t most) {
     constexpr std::size_t kShortestLine = 12;
-    std::vector<json> ranks = view["ranks"];
+    std::vector<json> ranks = view.at("ranks");
     const std::size_t all = ranks.size();
     if (all > most) {
         std::vector<int> awaited;
-        if (!view["awaited"].is_null()) view["awaited"]["ranks"].get_to(awaited);
+        if (!view.at("awaited").is_null()) view.at("awaited").at("ranks").get_to(awaited);
         std::stable_partition(ranks.begin(), ranks.end(), [&awaited](const json& rank) {
-            return std::binary_search(awaited.begin(), awaited.end(), rank["rank"].get<int>());
+            return std::binary_search(awaited.begin(), awaited.end(), rank.at("rank").get<int>());
         });
         ranks.resize(most);
     }
@@ -228,8 +234,8 @@ std::string ranks_text(const json& view, std::size_t columns, std::size_t most) 
         std::vector<std::string> cells;
         bool any = !column.may_be_left_out;
         for (const json& rank : ranks) {
-            const json node = node_of(view, rank["node"]);
-            cells.push_back(column.cell(rank, node, gpu_of(node, rank["gpu"])));
+            const json node = node_of(view, rank.at("node"));
+            cells.push_back(column.cell(rank, node, gpu_of(node, rank.at("gpu"))));
             any = any || !cells.back().empty();
         }
         if (!any) continue;
@@ -247,10 +253,22 @@ std::string ranks_text(const json& view, std::size_t columns, std::size_t most) 
     table.titles.emplace_back("Last line");
     for (std::size_t i = 0; i < ranks.size(); ++i)
         table.rows[i].push_back(
-            cut(sys::printable(without_sequences(cell(ranks[i]["line"]))), room));
+            cut(sys::printable(without_sequences(cell(ranks[i].at("line")))), room));
     std::string text = table.text(columns);
     if (all > most) text += fmt::format("and {} more ranks\n", all - most);
     return text;
+}
+
+// ranks: the most of them. Throws json::exception if the launcher's view is not as expected.
+std::string job_text(const json& job, std::size_t columns, std::size_t ranks) {
+    std::string text = head_line(job) + "\n";
+    if (const std::string phases = phases_text(job["phases"]); !phases.empty())
+        text += phases + "\n";
+    if (job["trouble"].is_string()) text += cell(job["trouble"]) + "\n";
+    const json& view = job["view"];
+    if (view.is_null()) return text;
+    if (!view.at("awaited").is_null()) text += awaited_text(view) + "\n";
+    return text + ranks_text(view, columns, ranks);
 }
 
 // columns: of the terminal; 0: no limit.
@@ -304,14 +322,14 @@ std::vector<std::string> top_lines(const std::vector<json>& documents, std::size
     std::vector<std::string> all;
     for (const json& job : documents) {
         if (!all.empty()) all.emplace_back();
-        std::string text = head_line(job) + "\n";
-        if (const std::string phases = phases_text(job["phases"]); !phases.empty())
-            text += phases + "\n";
-        if (job["trouble"].is_string()) text += cell(job["trouble"]) + "\n";
-        const json& view = job["view"];
-        if (!view.is_null() && !view["awaited"].is_null()) text += awaited_text(view) + "\n";
-        if (!view.is_null()) text += ranks_text(view, columns, ranks);
-        add_lines(all, text, columns);
+        try {
+            add_lines(all, job_text(job, columns, ranks), columns);
+        } catch (const json::exception&) {
+            json rest = job;
+            rest["view"] = nullptr;
+            rest["trouble"] = kOtherRelease;
+            add_lines(all, job_text(rest, columns, ranks), columns);
+        }
     }
     if (lines > 0 && all.size() > lines) all.resize(lines);
     return all;

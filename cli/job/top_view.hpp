@@ -13,8 +13,10 @@
 
 namespace batchai::cli {
 
+inline constexpr const char* kOtherRelease = "this job's launcher is of another release";
+
 // The document of a job (docs/architecture.md, "The view of a job"). view: what its launcher said
-// last; null: nothing. trouble: why its launcher cannot be asked; empty: no trouble.
+// last; null: nothing. trouble: why its launcher, or Slurm, cannot be asked; empty: no trouble.
 nlohmann::json top_document(const JobRow&, const Execution&, const std::vector<job::Event>&,
                             const nlohmann::json& view, const std::string& trouble, double now);
 

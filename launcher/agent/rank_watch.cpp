@@ -52,7 +52,11 @@ void ProgressPages::remove(int rank) {
 
 std::optional<coll::ProgressCopy> ProgressPages::read(int rank) const {
     const auto found = pages_.find(rank);
-    return found == pages_.end() ? std::nullopt : coll::read_progress(found->second.file);
+    if (found == pages_.end()) return std::nullopt;
+    auto page = coll::read_progress(found->second.file);
+    if (page)
+        for (int& missing : page->missing) missing += found->second.first;
+    return page;
 }
 
 RankProgress ProgressPages::progress(int rank) const {
@@ -70,7 +74,6 @@ RankProgress ProgressPages::progress(int rank) const {
         progress.seconds = time.count();
     }
     progress.missing = page->missing;
-    for (int& missing : progress.missing) missing += pages_.at(rank).first;
     return progress;
 }
 

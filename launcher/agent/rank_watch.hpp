@@ -41,7 +41,8 @@ class ProgressPages {
     pid_t process(int rank) const;
     // The file to which a Python rank writes its stacks.
     std::string stack_file(int rank) const;
-    // nullopt: the rank has not called init.
+    // nullopt: the rank has not called init. `missing` has the launch's numbers of ranks, which
+    // differ from the page's in a further job.
     std::optional<coll::ProgressCopy> read(int rank) const;
 
     struct Activity {

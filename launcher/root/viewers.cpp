@@ -21,6 +21,7 @@ using Json = nlohmann::ordered_json;
 constexpr int kVersion = 1;  // of the document
 // Rates need two answers. The second question comes soon, so that the first look takes no second.
 constexpr std::chrono::milliseconds kSoon{500}, kSecond{1000};
+constexpr std::size_t kViewFile = 64 << 10;
 
 Json known(double value) {
     return value < 0 ? Json() : Json(value);
@@ -31,6 +32,7 @@ Json json_of(const RankSample& sample, const NodeView& node, const RankMap& map)
     const bool is_further = !map.further.empty() && sample.rank >= map.further.front();
     const int gpus = is_further ? 0 : node.gpus;
     return {{"rank", sample.rank},
+            {"name", map.name(sample.rank)},
             {"node", node.name},
             {"process", sample.pid},
             {"state", sample.state == 0 ? Json() : Json(std::string(1, sample.state))},
@@ -96,7 +98,9 @@ std::string view_of(const JobFacts& facts, const std::vector<NodeView>& nodes, c
                   {"requeues", facts.requeues}, {"awaited", nullptr},
                   {"nodes", Json::array()},     {"ranks", Json::array()}};
     if (const Culprits culprits = find_culprits(nodes); !culprits.ranks.empty())
-        document["awaited"] = {{"ranks", culprits.ranks}, {"share", culprits.share}};
+        document["awaited"] = {{"ranks", culprits.ranks},
+                               {"names", map.names(culprits.ranks)},
+                               {"share", culprits.share}};
     std::vector<std::pair<const RankSample*, const NodeView*>> ranks;
     for (const NodeView& node : nodes) {
         document["nodes"].push_back(json_of(node));
@@ -130,7 +134,8 @@ sys::Result<void> Viewers::open(const std::vector<std::string>& addresses,
         listeners.push_back(*std::move(listener));
     }
     const std::string file = record + "/view";
-    if (auto written = sys::write_file(file, encode(view), 0600); !written) return written;
+    content_ = encode(view);
+    if (auto written = sys::write_file(file, content_, 0600); !written) return written;
     file_ = file;
     door_ = std::make_unique<Door>(loop_, *key_, std::move(listeners),
                                    [this](Link link) { admit(std::move(link)); });
@@ -138,7 +143,9 @@ sys::Result<void> Viewers::open(const std::vector<std::string>& addresses,
 }
 
 void Viewers::close() {
-    if (!file_.empty()) (void)::unlink(file_.c_str());
+    // After a requeue, the file may be that of the job's next launcher.
+    if (const auto content = sys::read_file(file_, kViewFile); content && *content == content_)
+        (void)::unlink(file_.c_str());
     file_.clear();
     second_.stop();
     door_.reset();
@@ -151,7 +158,9 @@ void Viewers::admit(Link link) {
     auto& viewer = viewers_.emplace_back();
     viewer = std::make_unique<Channel>(loop_, std::move(link),
                                        Channel::Callbacks{[](Kind, Reader&) {}, [] {}});
-    if (!second_.active()) second_.start(kSoon, kSecond);
+    // Another question, soon after the last, would measure too short a time for all viewers.
+    if (second_.active()) return;
+    second_.start(kSoon, kSecond);
     ask();
 }
 
@@ -197,8 +206,6 @@ void Viewers::tell() {
 // ---- the other end ------------------------------------------------------------------------------
 
 namespace {
-
-constexpr std::size_t kViewFile = 64 << 10;
 
 sys::Result<void> print_views(const std::string& file) {
     const auto text = sys::read_file(file, kViewFile);

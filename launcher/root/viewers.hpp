@@ -66,7 +66,8 @@ class Viewers {
     Nodes& nodes_;
     const RankMap& map_;
     JobFacts facts_;
-    std::string file_;  // empty: not open
+    std::string file_;     // empty: not open
+    std::string content_;  // of the file, with the key
     std::optional<TlsKey> key_;
     std::unique_ptr<Door> door_;
     std::vector<std::unique_ptr<Channel>> viewers_;

@@ -122,6 +122,46 @@ no_viewers() { ! viewers; }
     batchai job terminate "${scope[@]}" -n held --yes
 }
 
+@test "top ends when its job is deleted" {
+    write_command gone.json 1 true
+    batchai job create "${scope[@]}" -n gone -f gone.json --storage-account-name a -- --hold >/dev/null
+    batchai top "${scope[@]}" -n gone >shown 2>&1 3>&- &
+    top=$!
+    eventually grep -q '^gone: queued' shown
+    batchai job delete "${scope[@]}" -n gone --yes
+    eventually has_ended "$top"
+    wait "$top"
+}
+
+has_ended() { ! kill -0 "$1" 2>/dev/null; }
+
+@test "on a terminal, the error about a job that does not exist stays on the user's screen" {
+    run -2 as_alice env TERM=xterm /usr/bin/python3 -c \
+        'import os, pty, sys; sys.exit(os.waitstatus_to_exitcode(pty.spawn(sys.argv[1:])))' \
+        "$BATCHAI_BUILD/bin/batchai" top -n nothing </dev/null
+    [[ ${output##*$'\033'} == *"batchai: job nothing: not found "* ]]
+    [[ $output != *$'\033[?1049h'* ]]
+}
+
+@test "top ends when its terminal is gone, without a signal" {
+    write_command waits.json 1 true
+    batchai job create "${scope[@]}" -n waits -f waits.json --storage-account-name a -- --hold >/dev/null
+    as_alice /usr/bin/python3 - "$BATCHAI_BUILD/bin/batchai" "${scope[@]}" <<'PY'
+import os, pty, subprocess, sys
+
+ours, terminal = pty.openpty()  # no process has it as the controlling one
+command = [sys.argv[1], "top", "-n", "waits", *sys.argv[2:]]
+top = subprocess.Popen(command, stdin=terminal, stdout=terminal, start_new_session=True, env={**os.environ, "TERM": "xterm"})
+os.close(terminal)
+shown = b""
+while b"waits: queued" not in shown:
+    shown += os.read(ours, 65536)
+os.close(ours)
+top.wait(timeout=100)
+PY
+    batchai job terminate "${scope[@]}" -n waits --yes
+}
+
 @test "on a terminal it fits the screen, leaves at q and gives the terminal back" {
     start_slow seen
     as_alice /usr/bin/python3 - "$BATCHAI_BUILD/bin/batchai" "${scope[@]}" <<'PY'

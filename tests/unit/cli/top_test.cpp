@@ -104,6 +104,24 @@ BOOST_AUTO_TEST_CASE(what_does_not_fit_a_screen_is_left_out_but_ranks_that_other
     BOOST_TEST(top_lines({document(half_way(), view)}, 0, 0).size() == 104U);
 }
 
+BOOST_AUTO_TEST_CASE(ranks_have_the_names_that_their_launcher_gives) {
+    json view = view_of({rank(0, 0.9, "x"), rank(2, 0.0, "y")});
+    view["ranks"][1]["name"] = "1:0";
+    view["awaited"] = {{"ranks", {2}}, {"names", "1:0"}, {"share", 0.9}};
+    const auto lines = top_lines({document(half_way(), view)}, 0, 0);
+    BOOST_TEST(has(lines, "rank 1:0 (n1) makes the others wait"));
+    BOOST_TEST(lines.back().starts_with("1:0 "), lines.back());
+}
+
+BOOST_AUTO_TEST_CASE(a_view_of_another_release_is_named_and_the_rest_is_shown) {
+    json view = view_of({rank(0, 0.9, "x")});
+    view["ranks"][0].erase("silent");
+    const auto lines = top_lines({document(half_way(), view)}, 0, 0);
+    BOOST_REQUIRE_EQUAL(lines.size(), 2U);
+    BOOST_TEST(lines[0].starts_with("train: running"));
+    BOOST_TEST(lines[1] == "this job's launcher is of another release");
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace batchai::cli

@@ -74,9 +74,19 @@ BOOST_AUTO_TEST_CASE(the_document_has_the_ranks_in_their_order_and_null_for_what
     BOOST_TEST(ranks[1]["gpu"].is_null());
     BOOST_TEST(ranks[2]["waiting"] == 0.1);
     BOOST_TEST(ranks[2]["gpu"] == 0);
+    BOOST_TEST(ranks[2]["name"] == "2");
     BOOST_TEST(ranks[2]["line"] == "bytes \xef\xbf\xbd and \"quotes\"\n");
     nodes[1].sampled.reset();  // its agent has not answered
     BOOST_TEST(nlohmann::json::parse(view_of({}, nodes, kPlaces, 5))["ranks"].size() == 1U);
+}
+
+BOOST_AUTO_TEST_CASE(a_rank_of_a_further_job_has_the_name_that_users_read) {
+    RankMap map = kPlaces;
+    map.further = {2};
+    const auto document = nlohmann::json::parse(view_of({}, waiting({0.9, 0.9, 0, 0.9}), map, 5));
+    BOOST_TEST(document["awaited"]["ranks"][0] == 2);
+    BOOST_TEST(document["awaited"]["names"] == "1:0");
+    BOOST_TEST(document["ranks"][3]["name"] == "1:1");
 }
 
 BOOST_AUTO_TEST_CASE(the_last_line_of_output_is_without_its_end_and_not_empty) {
