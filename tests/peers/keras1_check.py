@@ -15,6 +15,7 @@ from keras import backend as K
 
 import horovod.keras as hvd
 import horovod.tensorflow
+from horovod.common.objects import allgather_object
 
 assert "TF_CONFIG" not in os.environ  # the launcher's: an Estimator would see a cluster without a chief
 if "TF_USE_LEGACY_KERAS" in os.environ:  # by --compat tf1, whose keras is tensorflow.keras as well
@@ -96,4 +97,30 @@ if tf.__version__.startswith("1."):
                          hvd.callbacks.LearningRateScheduleCallback(multiplier=1.)])
     assert np.array_equal(seen.start, weights[0]), (seen.start, weights)
     assert np.allclose(seen.numbers, [[0.01, 0.9]] * 2), seen.numbers
+
+# With a generator, and without input shapes, variables come with the first batch: the ranks are one model after it.
+K.clear_session()
+K.set_session(tf.Session(config=config))
+shapes = {"input_shape": (2,)} if tf.__version__.startswith("1.") else {}
+model = keras.models.Sequential([keras.layers.Dense(1, **shapes)])
+model.compile(loss="mse", optimizer=hvd.DistributedOptimizer(keras.optimizers.SGD(lr=0.1, momentum=0.9)))
+fit = getattr(model, "fit_generator", model.fit)
+fit(((np.full((4, 2), 1.0 + hvd.rank()), np.ones((4, 1))) for _ in range(4)), steps_per_epoch=4, verbose=0,
+    callbacks=[hvd.callbacks.BroadcastGlobalVariablesCallback(0)])
+everyone = allgather_object(model.get_weights(), name="weights")
+assert all(np.array_equal(one, other) for weights in everyone for one, other in zip(weights, everyone[0])), everyone
+
+# Where only the names of variables differ, places count; where shapes do, all ranks say so.
+for shape in ((3,), (4 + hvd.rank(),)):
+    with tf.Graph().as_default(), tf.Session() as session:
+        variable = tf.get_variable("of_rank_%d" % hvd.rank(), initializer=np.full(shape, 1.0 + hvd.rank()))
+        try:
+            given = horovod.tensorflow.broadcast_global_variables(0)
+            assert shape == (3,), shape
+        except ValueError as error:
+            assert shape != (3,) and "number 0 is of_rank_0_0 float64 (4,) on the first rank" in str(error), error
+            continue
+        session.run(tf.global_variables_initializer())
+        session.run(given)
+        assert np.array_equal(session.run(variable), np.ones(3))
 os.write(1, ("rank %d of %d is fine\n" % (hvd.rank(), hvd.size())).encode())

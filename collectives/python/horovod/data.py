@@ -39,7 +39,7 @@ class AsyncDataLoaderMixin(object):
         super(AsyncDataLoaderMixin, self).__init__(*args, **kwargs)
 
     def close_async_loader(self):
-        """Ends the iteration that has begun last."""
+        """Ends the iteration that has begun last, and waits for its thread."""
         self._end()
 
     def __iter__(self):
@@ -59,17 +59,23 @@ class AsyncDataLoaderMixin(object):
                         return
                     batches.put((batch, None))
                 end()
-            except Exception as error:
+            except BaseException as error:  # also SystemExit: the training waits for it
                 batches.put((None, error))
 
         def end():
             batches.put((None, StopIteration))
             room.release()
 
-        self._end = lambda: (ended.set(), end())
+        def close():
+            ended.set()
+            end()
+            if thread is not threading.current_thread():
+                thread.join()
+
         thread = threading.Thread(target=read)
         thread.daemon = True
         thread.start()
+        self._end = close
         try:
             while not ended.is_set():
                 batch, error = batches.get()

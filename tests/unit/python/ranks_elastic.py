@@ -67,6 +67,8 @@ class Sampler(unittest.TestCase):
     def test_a_data_set_smaller_than_the_job(self):
         self.assertEqual(list(hvd.elastic.ElasticSampler(range(1))), [0])
         self.assertEqual(list(hvd.elastic.ElasticSampler([])), [])
+        with self.assertRaisesRegex(ValueError, r"set_epoch\(4\)"):  # as an older release wrote it
+            hvd.elastic.ElasticSampler([]).load_state_dict({"epoch": 4, "processed_indices": [1]})
 
 
 class InMemory(unittest.TestCase):

@@ -102,6 +102,10 @@ class Run(unittest.TestCase):
             horovod.run(place, (1, 2, 3), np=1)
         with self.assertRaisesRegex(ValueError, "run: min_num_proc, ssh_port, use_mpi: not supported"):
             horovod.run(place, (1, 2), np=1, use_mpi=True, ssh_port=22, min_num_proc=1)
+        for words, arguments in (("use one of them", {"hosts": "localhost:1", "hostfile": "hosts"}),
+                                 ("eth0,eth1: more than one", {"network_interface": "eth0,eth1"})):
+            with self.assertRaisesRegex(ValueError, words):
+                horovod.run(place, (1, 2), np=1, **arguments)
 
     def test_harmless_arguments_are_taken_and_hosts_may_be_in_a_file(self):
         with tempfile.NamedTemporaryFile("w") as file:
@@ -142,11 +146,18 @@ class Data(unittest.TestCase):
             loader.close_async_loader()
         for _ in loader:
             break
+        iterator = iter(loader)
+        next(iterator)
+        alive = threading.active_count()
+        loader.close_async_loader()
+        self.assertLess(threading.active_count(), alive)  # it is joined
         loader.fails_at = 3
         with self.assertRaisesRegex(OSError, "no more data"):
             list(loader)
+        with mock.patch.object(loader, "_iterate", side_effect=SystemExit(3)):
+            self.assertRaises(SystemExit, list, loader)
         for _ in range(100):
-            if threading.active_count() == before:
+            if threading.active_count() <= before:
                 return
             time.sleep(0.1)
         self.fail("a thread goes on")

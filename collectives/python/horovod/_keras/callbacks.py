@@ -20,7 +20,7 @@ class _Callback(object):
 class BroadcastGlobalVariables(_Callback):
     """Gives all ranks root_rank's variables, as soon as all of them exist: after the first batch.
 
-    In a graph they exist before it, where Horovod gave them until 0.16. local_variables: a variable or several that stay each rank's. device: Horovod's.
+    In a graph also before it, as Horovod until 0.16, those that exist then. local_variables: a variable or several that stay each rank's. device: Horovod's.
     """
 
     def __init__(self, root_rank, device="", local_variables=None):
@@ -44,14 +44,18 @@ class BroadcastGlobalVariables(_Callback):
         super(BroadcastGlobalVariables, self).set_model(model)
 
     def on_train_begin(self, logs=None):
-        if values.in_graph(self._keras):
-            self.on_batch_end(0)
+        # With a generator, or a model without input shapes, some variables come with the first batch.
+        if not self.broadcast_done and values.in_graph(self._keras) and values.same_in_graph():
+            self._broadcast()
 
     def on_batch_end(self, batch, logs=None):
         if not self.broadcast_done:
-            values.broadcast_model(self._keras, self.model, self.root_rank,
-                                   lambda variable: id(variable) in self._local_ids)
+            self._broadcast()
             self.broadcast_done = True
+
+    def _broadcast(self):
+        values.broadcast_model(self._keras, self.model, self.root_rank,
+                               lambda variable: id(variable) in self._local_ids)
 
 
 def _note(callback):
@@ -172,7 +176,7 @@ class LearningRateSchedule(_Callback):
 
     def on_train_begin(self, logs=None):
         if self._takes_rate:  # the same on all ranks, also where only rank 0 has loaded a model
-            self.initial_lr = broadcast_object(self._read(), 0)
+            self.initial_lr = broadcast_object(self._read(), 0, "learning_rate.initial")
         if not self.staircase and not self.steps_per_epoch:
             self.steps_per_epoch = self._steps()
 

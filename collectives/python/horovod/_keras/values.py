@@ -5,6 +5,7 @@ import numpy
 from horovod.common import basics
 from horovod.common.arrays import operations, wait
 from horovod.common.models import is_keras_3, variables as variables_of
+from horovod.common.objects import allgather_object
 
 
 def average(values, name):
@@ -116,11 +117,22 @@ def broadcast_keras3(keras, variables, root_rank):
 
 
 def in_graph(keras):
-    """Whether this Keras trains in a graph, as all did in TensorFlow 1: variables exist before fit()."""
+    """Whether this Keras trains in a graph, as all did in TensorFlow 1."""
     if is_keras_3(keras):
         return False
     import horovod.tensorflow as hvd
     return not hvd._executing_eagerly()
+
+
+def same_in_graph():
+    """Whether all ranks' graphs have the same variables now. All ranks call it, with the same answer.
+
+    Keras' own training makes variables before the first batch, but not always before callbacks.
+    """
+    from horovod.tensorflow.functions import digest
+    from horovod.tensorflow.util import v1
+    names = digest(sorted(variable.name for variable in v1.global_variables()))
+    return len(set(allgather_object(names, "broadcast_variables.names"))) == 1
 
 
 def _broadcast_legacy(keras, model, root_rank, is_local):

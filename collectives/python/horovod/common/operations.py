@@ -338,11 +338,13 @@ class Operations(object):
         return basics.queue(process_set).submit("allgather", name, self.details(sent, skip=1),
                                                 start, finish)
 
-    def alltoall(self, tensor, splits=None, name=None, process_set=global_process_set):
+    def alltoall(self, tensor, splits=None, name=None, process_set=global_process_set,
+                 counted_in="int32"):
         """Sends rows of each rank's tensor to each rank; ranks may differ in the first dimension only.
 
         splits: a tensor of integers, the number of rows for each rank. None: the same number for
-        each. The result: the received rows, in order of rank, and their number from each rank (int32).
+        each. The result: the received rows, in order of rank, and their number from each rank, of the
+        type counted_in.
         """
         self._check_rows("alltoall", "split", [tensor])
         communicator = basics.communicator(process_set)
@@ -360,7 +362,7 @@ class Operations(object):
 
         return basics.queue(process_set).submit(
             "alltoall", name, self.details([sent], skip=1), start,
-            lambda: [self.result(received[0], tensor), self.numbers(rows, "int32", splits)])
+            lambda: [self.result(received[0], tensor), self.numbers(rows, counted_in, splits)])
 
     def _counts(self, tensor, splits, size):
         """How many rows go to each rank. ValueError for wrong splits."""

@@ -55,12 +55,17 @@ def run(func, args=(), kwargs=None, num_proc=None, min_num_proc=None, max_num_pr
         raise ValueError("horovod: run: %s: not supported: batchai-launch starts the ranks, without "
                          "ssh and MPI; --restarts of it is for jobs that lose ranks"
                          % ", ".join(given))
-    if hostfile and not hosts:
+    if hosts and hostfile:
+        raise ValueError("horovod: run: hosts and hostfile are both given: use one of them")
+    if hostfile:
         with open(hostfile) as file:
             hosts = ",".join(re.sub(r"\s+slots\s*=\s*", ":", line.split("#")[0].strip())
                              for line in file if line.split("#")[0].strip())
     if network_interface and not network_interfaces:
         network_interfaces = network_interface.split(",")
+    if network_interfaces and len(network_interfaces) > 1:
+        raise ValueError("horovod: run: network_interfaces: %s: more than one: name the one that the "
+                         "ranks use" % ",".join(network_interfaces))
     from horovod.runner.launch import _allocated, launcher, placement
     try:
         import cloudpickle as pickle

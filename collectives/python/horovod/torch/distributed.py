@@ -387,8 +387,10 @@ class ProcessGroup(dist.ProcessGroup):
         """
         _check_types([*parts, *to])
         flat = [part.reshape(-1) for part in parts]
-        handle = hvd.alltoall_async(torch.cat(flat) if len(flat) > 1 else flat[0],
-                                    counts or [len(part) for part in flat], process_set=self._set)
+        handle = hvd.operations.alltoall(
+            torch.cat(flat) if len(flat) > 1 else flat[0],
+            torch.tensor(counts or [len(part) for part in flat], dtype=torch.int64),
+            process_set=self._set, counted_in="int64")
 
         def finish(result):
             _check_counts(result[1].tolist(), room)

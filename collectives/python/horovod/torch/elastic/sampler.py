@@ -45,7 +45,11 @@ class ElasticSampler(torch.utils.data.Sampler):
         return {"epoch": self.epoch, "processed_num": self.processed_num}
 
     def load_state_dict(self, state_dict):
-        """Continues from what state_dict() returned."""
+        """Continues from what state_dict() returned. ValueError for a state of an older release."""
+        if "processed_num" not in state_dict:
+            raise ValueError("horovod: ElasticSampler: a state without processed_num, as older releases "
+                             "have written it: begin its epoch again, with set_epoch(%s)"
+                             % state_dict.get("epoch"))
         self.epoch, self.processed_num = state_dict["epoch"], state_dict["processed_num"]
         self.reset()
 
