@@ -52,7 +52,10 @@ takes_steps() {
 
 top() { batchai top "${scope[@]}" -n "$1" --once -o json >seen; }
 
-names_rank_2() { top "$1" && jq -e '.jobs[0].view.awaited.ranks == [2]' seen; }
+names_rank_2() {
+    top "$1" && jq -e '.jobs[0].view | .awaited.ranks == [2] and all(.ranks[]; .operationsPerSecond > 0)' seen
+}
+tells_of_rank_2() { batchai top "${scope[@]}" -n "$1" --once >text && grep -q '^rank 2 (n2) makes the others wait [0-9]* %$' text; }
 
 end() {
     touch "$work/go"
@@ -72,11 +75,10 @@ no_viewers() { ! viewers; }
         and all(.ranks[]; .inLibrary and .memory > 1e6 and .operationsPerSecond > 0 and .cores != null)
         and .awaited.share > 0.2 and all(.nodes[]; .memoryLimit > .memory)' seen
     # The same for a person, at any width, without what controls a terminal.
-    batchai top "${scope[@]}" -n slow --once >text
+    eventually tells_of_rank_2 slow
     cat text
     grep -q '^slow: running, job [0-9]*, 0:[0-9:]*' text
     grep -q '^run n\[1-2\] ([0-9]*[sm])$' text
-    grep -q '^rank 2 (n2) makes the others wait [0-9]* %$' text
     grep -Eq '^ *2  n2  +[RSD] .* step [0-9]+$' text
     run ! grep -q $'\033' text
     # It is one of the jobs of the user, and another user's job cannot be seen.

@@ -53,7 +53,7 @@ def run(func, args=(), kwargs=None, num_proc=None, min_num_proc=None, max_num_pr
     given = sorted(name for name, value in refused.items() if value)
     if given:
         raise ValueError("horovod: run: %s: not supported: batchai-launch starts the ranks, without "
-                         "ssh and MPI; --restarts of it is for jobs that lose ranks"
+                         "ssh and MPI. For jobs that lose ranks, use its --restarts"
                          % ", ".join(given))
     if hosts and hostfile:
         raise ValueError("horovod: run: hosts and hostfile are both given: use one of them")

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Objects, model parameters and optimizer state from one rank to all, or from all to all."""
 import torch
-from torch.utils import _pytree
 
 from horovod.common import basics
 from horovod.common.objects import allgather_object, broadcast_object  # noqa: F401
@@ -31,10 +30,41 @@ def broadcast_parameters(params, root_rank, process_set=global_process_set):
 
 
 class _Slot:
-    """A tensor's place in a structure that travels without its tensors."""
+    """Where a tensor stands in a structure that travels without its tensors."""
 
     def __init__(self, tensor):
         self.shape, self.dtype = tensor.shape, tensor.dtype
+
+
+def _without_tensors(value, tensors):
+    """The structure with a _Slot for each tensor, which is appended to tensors."""
+    if torch.is_tensor(value):
+        tensors.append(value)
+        return _Slot(value)
+    if isinstance(value, dict):
+        return {key: _without_tensors(item, tensors) for key, item in value.items()}
+    if type(value) in (list, tuple):
+        return type(value)(_without_tensors(item, tensors) for item in value)
+    return value
+
+
+def _with_tensors(value, tensors):
+    """The reverse. tensors: an iterator, in the order in which _without_tensors() took them."""
+    if isinstance(value, _Slot):
+        return next(tensors)
+    if isinstance(value, dict):
+        return {key: _with_tensors(item, tensors) for key, item in value.items()}
+    if type(value) in (list, tuple):
+        return type(value)(_with_tensors(item, tensors) for item in value)
+    return value
+
+
+def _slots(value):
+    if isinstance(value, _Slot):
+        return [value]
+    items = value.values() if isinstance(value, dict) else value
+    return ([slot for item in items for slot in _slots(item)]
+            if isinstance(value, dict) or type(value) in (list, tuple) else [])
 
 
 def broadcast_optimizer_state(optimizer, root_rank, model=None):
@@ -45,16 +75,15 @@ def broadcast_optimizer_state(optimizer, root_rank, model=None):
     that only root_rank has read. model: accepted, as in Horovod, and not needed.
     """
     _make_gradients(optimizer)
-    leaves, structure = _pytree.tree_flatten(optimizer.state_dict())
-    slots = [_Slot(leaf) if torch.is_tensor(leaf) else leaf for leaf in leaves]
-    slots, structure = broadcast_object((slots, structure), root_rank, name="optimizer.skeleton")
+    tensors = []
+    skeleton = _without_tensors(optimizer.state_dict(), tensors)
+    skeleton = broadcast_object(skeleton, root_rank, name="optimizer.skeleton")
     if basics.rank() != root_rank:
-        leaves = [torch.empty(slot.shape, dtype=slot.dtype) if isinstance(slot, _Slot) else slot
-                  for slot in slots]
-    broadcast_parameters([("optimizer.%d" % number, leaf) for number, leaf in enumerate(leaves)],
-                         root_rank)
+        tensors = [torch.empty(slot.shape, dtype=slot.dtype) for slot in _slots(skeleton)]
+    broadcast_parameters([("optimizer.%d" % number, tensor)
+                          for number, tensor in enumerate(tensors)], root_rank)
     if basics.rank() != root_rank:
-        optimizer.load_state_dict(_pytree.tree_unflatten(leaves, structure))
+        optimizer.load_state_dict(_with_tensors(skeleton, iter(tensors)))
 
 
 def _make_gradients(optimizer):
